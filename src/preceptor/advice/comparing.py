@@ -24,15 +24,7 @@ from preceptor.advice.planning import Effort
 from preceptor.advice.sensitivity import Change, sensitivity_until
 from preceptor.data.world_estimate import WorldBootstrap, WorldEstimate
 from preceptor.errors import InvalidInput
-from preceptor.model.evaluation import (
-    commit_value,
-    evaluate,
-    expected_costs,
-    family_of,
-    people_of,
-    weights_of,
-)
-from preceptor.model.expected import Expected
+from preceptor.model.evaluation import evaluate, expected_costs, fixed_costs, weights_of
 from preceptor.model.plan import Plan
 from preceptor.model.policies import Policy
 from preceptor.model.problem import Problem
@@ -178,7 +170,7 @@ def resample(
             break
         try:
             other = plan.problem.replace(world=drawn.world_of(replicate))
-            costs = fixed_costs_of(other, among)
+            costs = fixed_costs(other, among)
             with np.errstate(over="ignore", invalid="ignore"):
                 gain = gain_over(plan, _costs_of(plan, other), costs[0])
         except (InvalidInput, np.linalg.LinAlgError):
@@ -222,27 +214,6 @@ def gain_over(plan: Plan, ours: FloatArray, theirs: FloatArray) -> Gain:
         return Gain(mean, mean)
     beyond = plan.regrets.table[0] + 1.0
     return Gain(mean, max(mean, float(np.max(beyond * theirs / ours) - beyond.max())))
-
-
-def fixed_costs_of(problem: Problem, sets: list[TestSet]) -> FloatArray:
-    """Cost of always showing a set, for each set and person (sets, people)."""
-    horizon, discount = problem.horizon, problem.discount
-    if problem.learns_by_showings:
-        counts = np.array(problem.start_counts, dtype=np.int64)
-        return np.array([[commit_value(problem, counts, s, horizon).value] for s in sets])
-    family = family_of(problem, sets)
-    people = [
-        person.expectation(problem.world, family, problem.start, problem.risk)
-        for person in people_of(problem).values()
-    ]
-
-    def throughout(who: Expected, position: int) -> float:
-        if horizon is None:
-            return who.total([], discount, (position,))
-        return who.total([position] * horizon, discount, ())
-
-    costs = np.array([[throughout(who, i) for who in people] for i in range(len(sets))])
-    return np.where(np.isnan(costs), np.inf, costs)
 
 
 def judged(plan: Plan, costs: FloatArray) -> FloatArray:

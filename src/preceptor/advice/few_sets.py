@@ -15,10 +15,16 @@ from preceptor._base.checks import is_count
 from preceptor._base.progress import Deadline
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import best_fixed_set, followed_rounds
-from preceptor.advice.comparing import fixed_costs_of, judged, with_policy
+from preceptor.advice.comparing import judged, with_policy
 from preceptor.advice.planning import QUICK_SECONDS
 from preceptor.errors import InvalidInput
-from preceptor.model.evaluation import evaluate, expectations, expected_costs, weights_of
+from preceptor.model.evaluation import (
+    evaluate,
+    expectations,
+    expected_costs,
+    fixed_costs,
+    weights_of,
+)
 from preceptor.model.plan import Plan
 from preceptor.model.policies import Policy, Stationary
 from preceptor.model.sets import TestSet
@@ -115,7 +121,7 @@ def _pool(free: Plan) -> list[TestSet]:
         return list(dict.fromkeys([first, *problem.sets]))
     used = [shown for shown, _ in _shown(free).most_common(_MOST_USED)]
     near = sorted(neighbours(problem, [first]) - {first, *used})[:_MOST_NEAR]
-    ranked = np.argsort(judged(free, fixed_costs_of(problem, near)), kind="stable")
+    ranked = np.argsort(judged(free, fixed_costs(problem, near)), kind="stable")
     best_near = [near[int(i)] for i in ranked[:_MOST_USED]]
     return list(dict.fromkeys([first, *used, most_predictive_set(problem), *best_near]))
 

@@ -95,21 +95,26 @@ def expected_cost(problem: Problem, policy: Policy) -> float:
     return float(weights_of(problem) @ expected_costs(problem, policy))
 
 
-def fixed_costs(problem: Problem, positions: Iterable[int] | None = None) -> FloatArray:
-    """Cost for each person of showing one set throughout (people, sets), for all or given sets."""
+def fixed_costs(problem: Problem, sets: list[TestSet] | None = None) -> FloatArray:
+    """Cost of always showing a set, for each set (all by default) and person (sets, people).
+
+    Infinite where errors grow without bound.
+    """
     horizon, discount = problem.horizon, problem.discount
-    listed = list(range(len(problem.sets)) if positions is None else positions)
-    return np.array(
-        [
-            [
-                each.total([], discount, (position,))
-                if horizon is None
-                else each.total([position] * horizon, discount, ())
-                for position in listed
-            ]
-            for each in expectations(problem)
-        ]
-    )
+    listed = list(problem.sets) if sets is None else sets
+    if problem.learns_by_showings:
+        counts = np.array(problem.start_counts, dtype=np.int64)
+        return np.array([[commit_value(problem, counts, s, horizon).value] for s in listed])
+    family = family_of(problem, listed)
+    people = expectations(problem) if sets is None else _expectations(problem, family)
+
+    def throughout(who: Expected, position: int) -> float:
+        if horizon is None:
+            return who.total([], discount, (position,))
+        return who.total([position] * horizon, discount, ())
+
+    costs = np.array([[throughout(who, i) for who in people] for i in range(len(listed))])
+    return np.where(np.isnan(costs), np.inf, costs)
 
 
 def expected_losses(problem: Problem, schedule: list[TestSet]) -> FloatArray:

@@ -34,7 +34,7 @@ from preceptor.model.budgets import AtMost, Exactly, Knapsack
 from preceptor.model.gaussian_loss import ClosedForm
 from preceptor.model.problem import Problem
 from preceptor.model.risks import NumberRisk, SquaredError
-from preceptor.model.score_pairs import ScorePair
+from preceptor.model.surfaces import best_readers
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.coordinatewise import NoLearning
@@ -188,13 +188,9 @@ def _streamed(world: World, family: _StreamedSets, price: FloatArray) -> FloatAr
 
 def charge_of_best(problem: Problem, left: FloatArray) -> FloatArray:
     """Expected loss of the best prediction, given the variance that it leaves."""
-    risk, world = problem.risk, problem.world
+    risk = problem.risk
     if isinstance(risk, YesNoRisk):
-        assert world.outcome is not None
-        spread = world.score_variance
-        known = np.clip(world.outcome_variance - left, 0.0, spread)
-        link, base = world.outcome.from_score, world.base_score
-        return risk.best(ScorePair.best_reader(link, base, spread, known))
+        return risk.best(best_readers(problem.world, left))
     assert isinstance(risk, NumberRisk)
     return risk.expected(left)
 

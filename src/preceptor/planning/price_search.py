@@ -105,8 +105,8 @@ def best_positions(
         rounds = 400 if horizon is None else horizon
         estimates = fixed_sets(people, sets, rounds, discount, infinite=horizon is None).costs
     few = np.argsort(judge(estimates), kind="stable")[:20]
-    exact = fixed_costs(problem, few.tolist()).T
-    return int(few[int(np.argmin(judge(as_numbers(exact))))])
+    exact = fixed_costs(problem, [problem.sets[int(i)] for i in few])
+    return int(few[int(np.argmin(judge(exact)))])
 
 
 def as_numbers(values: FloatArray) -> FloatArray:

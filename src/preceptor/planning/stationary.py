@@ -36,7 +36,7 @@ def solve_stationary(problem: Problem) -> Plan:
         The best fixed set.
     """
     started = time.perf_counter()
-    costs = _costs(problem)
+    costs = fixed_costs(problem) @ weights_of(problem)
     best = int(np.argmin(costs))
     value, one = float(costs[best]), costs.size == 1
     return Plan(
@@ -50,15 +50,6 @@ def solve_stationary(problem: Problem) -> Plan:
         states=len(problem.sets),
         notes=(*accuracy_notes(problem), *(() if one else (_FIXED,))),
     ).settled()
-
-
-def _costs(problem: Problem) -> FloatArray:
-    """Cost of each set if it is shown throughout (sets,)."""
-    if problem.learns_by_showings:
-        counts = np.array(problem.start_counts, dtype=np.int64)
-        each = [commit_value(problem, counts, s, problem.horizon).value for s in problem.sets]
-        return np.array(each)
-    return weights_of(problem) @ fixed_costs(problem)
 
 
 STATIONARY = Solver(
