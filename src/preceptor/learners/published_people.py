@@ -17,9 +17,11 @@ from preceptor._base.values import Value
 from preceptor.data.log import Log
 from preceptor.data.public_experiments import Arm
 from preceptor.learners.evidence_cells import Estimate
+from preceptor.learners.families import FAMILIES, LEVEL_ONLY, select_families
 from preceptor.learners.populations import GroupWeighed
 from preceptor.learners.posterior import NuisancePrior
 from preceptor.learners.push_test import PushTest, level_test, push_test
+from preceptor.learners.records import Record
 from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import Weighed
 
@@ -98,6 +100,8 @@ class ArmResult(Value):
 def measure(arm: Arm, *, workers: int | None = 1, progress: Progress | None = None) -> ArmResult:
     """Weigh the participants of one arm, alone and together.
 
+    People who learn only the level of outcomes are weighed too; their weights stay.
+
     If there are participants who were never told, their answers give the prior of first weights and
     bias: with the usual prior, around 0, knowledge that people bring along passes for fast learning
     of all those who are weighed.
@@ -116,9 +120,12 @@ def measure(arm: Arm, *, workers: int | None = 1, progress: Progress | None = No
     ArmResult
         The same for any number of workers.
     """
+    someone = Record.of(arm.world, arm.log, arm.log.participants[0])
+    usual = [family.name for family in select_families(None, someone)]
     weighed = functools.partial(
-        weigh_people, arm.world, workers=workers, progress=progress, dials=(arm.imputation,)
-    )
+        weigh_people, arm.world, workers=workers, progress=progress, dials=(arm.imputation,),
+        families=[name for name in FAMILIES if name in (*usual, LEVEL_ONLY)],
+    )  # fmt: skip
     first = {} if arm.untaught is None else _first_beliefs(weighed(arm.untaught))
     told = int(arm.log.told.sum())
     found = weighed(arm.log if told else _as_if_told(arm.log), **first)

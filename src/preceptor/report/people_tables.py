@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from preceptor.learners.families import FAMILIES, GROUPS
+from preceptor.learners.families import FAMILIES, GROUPS, LEVEL_ONLY
 from preceptor.learners.published_people import ArmResult, Points
 from preceptor.learners.push_test import PushTest
 
@@ -25,12 +25,13 @@ def people_tables(arms: Sequence[ArmResult]) -> str:
     """
     families = [name for name in FAMILIES if any(name in arm.families for arm in arms)]
     parts = [
-        "How common each way of learning is (95 % interval), and the mean probability of none of "
-        "these:",
+        "How common each way of learning weights is (95 % interval); how many of those whose "
+        "weights stay\nlearn the level of outcomes; and the mean probability of none of these:",
         _table(
-            ["arm", "people", "answers", *GROUPS, "none of these"],
+            ["arm", "people", "answers", *GROUPS, LEVEL_ONLY, "none of these"],
             ([_named(arm), arm.people, arm.answers, *(arm.groups[name] for name in GROUPS),
-              f"{arm.none_of_these:.2f}"] for arm in arms),
+              f"{arm.families[LEVEL_ONLY].frequency:.2f}", f"{arm.none_of_these:.2f}"]
+             for arm in arms),
         ),
         "10, 50 and 90 % of people: share of an error that a showing removes, share that remains "
         "if learning\nhas a floor, scatter and bias in standard deviations of the outcome (or of "
