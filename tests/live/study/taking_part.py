@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 import httpx
 
@@ -60,9 +61,9 @@ class Somebody:
         self.answer = self.http.post(f"/s/{self.study}{path}", data=form)
         return self
 
-    def join(self, recruiter: str = "") -> Somebody:
-        """Press Begin."""
-        return self.post("", recruiter=recruiter)
+    def join(self, recruiter: str | None = None) -> Somebody:
+        """Press Begin, under a name that the recruiter gave."""
+        return self.post("", recruiter=uuid4().hex if recruiter is None else recruiter)
 
     def fill(self, **given: str) -> Somebody:
         """Fill in the form of the page and send it."""

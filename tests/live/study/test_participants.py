@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import select
 
 from preceptor.cli._app import app
-from preceptor.live.store import participants, rounds, studies, tokens
+from preceptor.live.store import chain, participants, rounds, studies, tokens
 from preceptor.live.store.checking import export as export_person
 from preceptor.live.store.database import Store
-from preceptor.live.store.tables import event, participant_link, person, round_
+from preceptor.live.store.tables import event, participant_link, person, round_, withdrawn
 from preceptor.live.study.cases import case_list
 from tests.commands import CliRunner
 from tests.live.service.servers import start
@@ -145,7 +145,7 @@ def test_a_second_device_goes_on_and_the_first_is_told(somebody, site):
 def test_a_link_that_leads_nowhere_says_so(somebody):
     assert somebody().get("/p/nonsense").title == "This link does not lead anywhere"
     assert somebody().post("/p/nonsense").answer.status_code == 404
-    assert somebody().get("/now").title == "Guess the score"  # nobody is known here
+    assert somebody().get("/now").title == "A part of the address is missing"  # nobody is known
     assert somebody("nowhere").get("").answer.status_code == 404
 
 
@@ -230,22 +230,41 @@ def test_withdrawal_erases_everything(somebody, database):
     assert "erased at once" in who.text
     before = read(database, lambda c: len(c.execute(select(round_)).all()))
     assert who.fill().title == "You have withdrawn"
-    assert who.get().title == "Guess the score"
+    assert who.get().title == "A part of the address is missing"
     assert not who.http.cookies
     after = read(database, lambda c: len(c.execute(select(round_)).all()))
     assert after == before - 3
-    assert somebody().join("prolific-1").title == "Consent"  # nobody remembers
+    hashes = read(database, lambda c: c.execute(select(withdrawn)).all())
+    assert len(hashes) == 1
+    assert "prolific-1" not in str(hashes)
+    again = somebody().get("?PROLIFIC_PID=prolific-1")
+    assert again.title == again.join("prolific-1").title == "You have withdrawn"
+    assert somebody().join("prolific-2").title == "Consent"
 
 
 def test_withdrawal_may_keep_what_was_said_without_who_said_it(opened, somebody, database):
     study = opened(privacy={"withdrawal": "keep anonymous"})
     who = somebody(study.id).join("prolific-1").until("Case 2 of 3").get("/withdraw").fill()
     assert "nothing in them identifies you" in who.text
-    assert who.get().title == "Guess the score"
+    assert who.get().title == "A part of the address is missing"
     [kept] = read(database, lambda c: participants.everyone(c, study.id))
     assert (kept.status, kept.recruiter) == ("withdrawn", None)
     links = read(database, lambda c: c.execute(select(participant_link)).all())
     assert all(each.revoked for each in links if each.participant == kept.id)
+    assert somebody(study.id).join("prolific-1").title == "You have withdrawn"
+    assert len(read(database, lambda c: participants.everyone(c, study.id))) == 1
+
+
+def test_the_recruiters_name_is_needed_once_the_study_file_names_it(opened, somebody, database):
+    for address in ("", "?PROLIFIC_PID=", "?pid=7"):
+        assert somebody().get(address).title == "A part of the address is missing"
+    before = read(database, lambda c: len(participants.everyone(c, "small")))
+    refused = somebody().join("")
+    assert (refused.title, refused.answer.status_code) == ("A part of the address is missing", 400)
+    assert read(database, lambda c: len(participants.everyone(c, "small"))) == before
+    assert somebody().get("?PROLIFIC_PID=pid-9").fill().title == "Consent"
+    free = opened(recruiting={"parameter": None})
+    assert somebody(free.id).get("").fill().title == "Consent"
 
 
 def test_a_recruiters_name_is_one_person_and_no_key(somebody, database):
@@ -268,21 +287,21 @@ def test_a_recruiters_name_is_one_person_and_no_key(somebody, database):
 
 
 def test_a_study_that_is_full_or_closed_says_so(opened, somebody, database):
-    study = opened(people=1)
-    assert somebody(study.id).get("").title == "Guess the score"
+    study, here = opened(people=1), "?PROLIFIC_PID=x"
+    assert somebody(study.id).get(here).title == "Guess the score"
+    late, waiting = somebody(study.id).join(), somebody(study.id).join()
     first = somebody(study.id).join().until("Case 1 of 1")
     assert first.title == "Case 1 of 1"
-    assert somebody(study.id).get("").title == "No more people are needed"
+    assert somebody(study.id).get(here).title == "No more people are needed"
+    assert somebody(study.id).join().title == "No more people are needed"
     assert first.get("").title == "Guess the score", "who is in may continue"
-    late = somebody(study.id).join().until("A few questions").skip_outcome()
-    assert late.title == "No more people are needed"
+    assert late.skip_outcome().title == "No more people are needed"
     assert "OUT-2" in late.text
-    waiting = somebody(study.id).join()
     with Store(str(database)) as store:
         store.write(lambda c: studies.close(c, study.id, "enough"))
-    assert somebody(study.id).get("").title == "This study is over"
+    assert somebody(study.id).get(here).title == "This study is over"
     assert somebody(study.id).join().title == "This study is over"
-    assert waiting.until("A few questions").skip_outcome().title == "No more people are needed"
+    assert waiting.skip_outcome().title == "No more people are needed"
 
 
 def test_caps_and_closed_arms_are_kept_to(opened, somebody, database):
@@ -293,11 +312,12 @@ def test_caps_and_closed_arms_are_kept_to(opened, somebody, database):
         somebody(study.id).join().until("Case 1 of 1")
     places = read(database, lambda c: participants.filled(c, study.id, "real"))
     assert {arm: len(taken) for arm, taken in places.items()} == {"plan": 1, "fixed": 3}
+    reading = somebody(study.id).join().until("A few")
     with Store(str(database)) as store:
         store.write(lambda c: studies.close_arm(c, study.id, "fixed", "broken"))
-    assert (
-        somebody(study.id).join().until("A few").skip_outcome().title == "No more people are needed"
-    )
+    assert reading.skip_outcome().title == "No more people are needed"
+    for kind in ("join", "get"):
+        assert getattr(somebody(study.id), kind)("").title == "No more people are needed"
 
 
 def test_an_own_code_for_everybody_where_none_is_given(opened, somebody):
@@ -310,7 +330,7 @@ def test_an_own_code_for_everybody_where_none_is_given(opened, somebody):
 def test_studies_by_invitation_need_a_link(opened, somebody, database):
     study = opened(recruiting={"entry": "links"})
     assert somebody(study.id).get("").title == "A study by invitation"
-    assert somebody(study.id).join().title == "A study by invitation"
+    assert somebody(study.id).join("").title == "A study by invitation"
 
     def invite(connection):
         who = participants.join(connection, study.id, kind="preview")
@@ -363,6 +383,59 @@ def test_somebody_who_lapsed_counts_again_if_the_place_is_free(opened, somebody,
     who.get()
     [found] = read(database, lambda c: participants.everyone(c, study.id))
     assert not found.is_lapsed
+
+
+def _silent(database, study, minutes, *, number=0):
+    """As if this participant had done nothing for so many minutes."""
+
+    def work(connection):
+        found = participants.everyone(connection, study)[number]
+        participants.change(connection, found, seen_at=chain.later(-60.0 * minutes))
+
+    with Store(str(database)) as store:
+        store.write(work)
+
+
+def test_places_are_reserved_at_consent_and_released_without_an_answer(opened, somebody, database):
+    """Somebody who only joins, a hundred times, takes no place; consent takes one for minutes."""
+    study, here = opened(people=2), "?PROLIFIC_PID=x"
+    for number in range(5):
+        somebody(study.id).join(f"takes-all-{number}")
+    first = somebody(study.id).join("first").until("Instructions")
+    second = somebody(study.id).join("second").until("Case 1 of 1")
+    third = somebody(study.id).join("third")
+    assert third.title == "No more people are needed"
+    assert somebody(study.id).get(here).title == "No more people are needed"
+    _silent(database, study.id, 9.0, number=5)
+    assert somebody(study.id).get(here).title == "No more people are needed"
+    _silent(database, study.id, 11.0, number=5)
+    assert somebody(study.id).get(here).title == "Guess the score"
+    third = somebody(study.id).join("third").until("Instructions")
+    assert first.get().title == "No more people are needed", "their place is gone"
+    _silent(database, study.id, 11.0, number=6)  # at the first case, which they have not answered
+    fourth = somebody(study.id).join("fourth").until("Instructions")
+    assert second.get().title == "Case 1 of 1"
+    assert third.until("Case 1 of 3").title == "Case 1 of 3"
+    assert fourth.until("Case 1 of 3").title == "Case 1 of 3"
+    everyone = read(database, lambda c: participants.everyone(c, study.id))
+    counted = [each for each in everyone if each.arm and not each.is_lapsed]
+    assert len(counted) == study.configuration.people
+    _silent(database, study.id, 11.0, number=7)  # has answered a case: kept for an hour
+    assert somebody(study.id).get(here).title == "No more people are needed"
+
+
+def test_who_was_invited_long_ago_is_not_late(opened, somebody, database):
+    study = opened(recruiting={"entry": "links", "resume": "block"})
+
+    def invite(connection):
+        return participants.new_link(
+            connection, participants.join(connection, study.id, kind="real")
+        )
+
+    with Store(str(database)) as store:
+        secret = store.write(invite)
+    _silent(database, study.id, 10_000.0)
+    assert somebody(study.id).get(f"/p/{secret}").fill().title == "Consent"
 
 
 def test_everything_that_a_draw_depended_on_is_written_down(opened, somebody, database):

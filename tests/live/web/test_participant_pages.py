@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
@@ -11,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 import preceptor as pr
 from preceptor.live.store.database import Store
+from preceptor.live.study.study import Study
 from tests.live.service.servers import LEARNER, WORLD, Server, start
 from tests.live.study.opened import open_study, small_study
 from tests.live.study.test_answers_with_more import with_confidence
@@ -27,19 +29,24 @@ def _yes_no(risk: pr.YesNoRisk) -> dict[str, object]:
     return pr.Problem(world, LEARNER, 2, horizon=8, risk=risk).to_dict()
 
 
+def _study(**changes: Any) -> Study:
+    """The small study, open to anybody who has its address."""
+    return small_study(recruiting={"parameter": None}, **changes)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A site with a study for each way to answer."""
     folder = tmp_path_factory.mktemp("study")
     with Store(str(folder / "live.db")) as store:
-        open_study(store, small_study())
-        open_study(store, small_study(id="slider", outcome={"answer": "slider", **LIMITS}))
+        open_study(store, _study())
+        open_study(store, _study(id="slider", outcome={"answer": "slider", **LIMITS}))
         decides = {"problem": _yes_no(pr.Decision()), "outcome": {"unit": "", "name": "Ill"}}
-        open_study(store, small_study(id="decides", **decides))
-        open_study(store, small_study(id="sure", block=with_confidence()))
-        open_study(store, small_study(id="survey", block=with_survey()))
+        open_study(store, _study(id="decides", **decides))
+        open_study(store, _study(id="sure", block=with_confidence()))
+        open_study(store, _study(id="survey", block=with_survey()))
         percent = {"problem": _yes_no(pr.Brier()), "outcome": {"unit": "", "name": "Ill"}}
-        open_study(store, small_study(id="percent", **percent))
+        open_study(store, _study(id="percent", **percent))
     running = start(folder, "--database", folder / "live.db", "--rate", 0)
     yield running
     assert running.stop() == 0, running.log.read_text()

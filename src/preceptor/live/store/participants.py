@@ -15,12 +15,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from preceptor.live.store import chain
 from preceptor.live.store.chain import later, now
 from preceptor.live.store.plans import sha256_of
-from preceptor.live.store.tables import Conflict, NotFound, given_answer, participant_link, person
+from preceptor.live.store.tables import (
+    Conflict,
+    NotFound,
+    given_answer,
+    participant_link,
+    person,
+    withdrawn,
+)
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,20 @@ def by_recruiter(
     asked = _SELECT.where(in_study(study, kind), person.c.recruiter == recruiter)
     row = connection.execute(asked).first()
     return None if row is None else Participant(*row)
+
+
+def has_withdrawn(connection: Connection, study: str, recruiter: str) -> bool:
+    """Whether the participant with this (hashed) recruiter's name has withdrawn."""
+    own = (withdrawn.c.study == study) & (withdrawn.c.recruiter == recruiter)
+    return connection.execute(select(withdrawn.c.study).where(own)).first() is not None
+
+
+def forget_recruiter(connection: Connection, who: Participant) -> Participant:
+    """Remove a recruiter's name from a participant; that of a real one is remembered by itself."""
+    if who.recruiter is not None and who.kind == "real":
+        row = {"study": who.study, "recruiter": who.recruiter}
+        connection.execute(insert(withdrawn).values(row))
+    return change(connection, who, recruiter=None)
 
 
 def new_link(connection: Connection, who: Participant) -> str:
@@ -182,26 +203,61 @@ def filled(connection: Connection, study: str, kind: str) -> dict[str, frozenset
     return {arm: frozenset(taken) for arm, taken in places.items()}
 
 
-def let_lapse(connection: Connection, study: str, kind: str, minutes: float) -> None:
-    """Free the places of participants who have been inactive for this many minutes."""
-    silent = (person.c.status == "active") & (person.c.seen_at < later(-60.0 * minutes))
-    late = in_study(study, kind) & silent & person.c.is_lapsed.is_(False)
-    names = list(connection.execute(select(person.c.id).where(late)).scalars())
-    if names:
-        connection.execute(update(person).where(late).values(is_lapsed=True))
-    for name in names:
-        chain.append(connection, "lapsed", name, {"minutes": minutes})
+@dataclass(frozen=True)
+class Holding:
+    """Who holds a place: from which step on, and how many minutes without a sign of them.
 
-
-def places_taken(connection: Connection, study: str, kind: str, minutes: float) -> int:
-    """How many places are taken by participants who completed the study or were seen lately.
-
-    Like `filled` after `let_lapse`, but nothing is written.
+    Attributes
+    ----------
+    agreed
+        Participants beyond this step hold a place, also while they have no arm.
+    drop_after
+        Minutes until a participant loses it.
+    release_after
+        The same before their first answer to a case.
     """
-    is_here = person.c.is_lapsed.is_(False) & (person.c.seen_at >= later(-60.0 * minutes))
-    takes = (person.c.status == "completed") | ((person.c.status == "active") & is_here)
-    own = in_study(study, kind) & person.c.place.is_not(None) & takes
-    return int(connection.execute(select(func.count()).where(own)).scalar_one())
+
+    agreed: int
+    drop_after: float
+    release_after: float
+
+    @property
+    def _holds(self) -> ColumnElement[bool]:
+        return person.c.place.is_not(None) | (person.c.stage > self.agreed)
+
+    @property
+    def _is_silent(self) -> ColumnElement[bool]:
+        is_new = func.coalesce(person.c.answers, 0) == 0
+        return or_(
+            person.c.seen_at < later(-60.0 * self.drop_after),
+            is_new & (person.c.seen_at < later(-60.0 * self.release_after)),
+        )
+
+    def let_lapse(self, connection: Connection, study: str, kind: str) -> None:
+        """Release the places of participants who have been inactive for too long."""
+        is_here = (person.c.status == "active") & person.c.is_lapsed.is_(False)
+        late = in_study(study, kind) & is_here & self._holds & self._is_silent
+        names = list(connection.execute(select(person.c.id).where(late)).scalars())
+        if names:
+            connection.execute(update(person).where(late).values(is_lapsed=True))
+        for name in names:
+            chain.append(connection, "lapsed", name, {})
+
+    def held(
+        self, connection: Connection, study: str, kind: str, but: str | None = None
+    ) -> dict[str | None, int]:
+        """Places held in each arm, and under None by participants who have no arm yet.
+
+        These have completed the study, or are active and were seen lately. Participant `but` is
+        not counted.
+        """
+        is_here = person.c.is_lapsed.is_(False) & ~self._is_silent
+        holds = (person.c.status == "active") & is_here & self._holds
+        own = in_study(study, kind) & ((person.c.status == "completed") | holds)
+        asked = select(person.c.arm, func.count()).where(own).group_by(person.c.arm)
+        if but is not None:
+            asked = asked.where(person.c.id != but)
+        return {arm: int(count) for arm, count in connection.execute(asked)}
 
 
 def assigned_before(connection: Connection, study: str, kind: str) -> int:
@@ -250,10 +306,11 @@ def forget(connection: Connection, who: str) -> None:
 
     Their rounds must be gone already; `checking.erase` does that and empties their events.
     """
+    forget_recruiter(connection, find(connection, who, to_change=True))
     connection.execute(delete(given_answer).where(given_answer.c.participant == who))
     connection.execute(delete(participant_link).where(participant_link.c.participant == who))
     advised = ("plan", "policy", "enrolled_with", "case_list", "counts")
-    numbers = ("position", "answers", "rounds", "recruiter", "code", "place")
+    numbers = ("position", "answers", "rounds", "code", "place")
     gone = dict.fromkeys((*advised, *numbers))
     stays = {"id": uuid4().hex, "status": "withdrawn", **gone}
     connection.execute(update(person).where(person.c.id == who).values(stays))

@@ -107,7 +107,7 @@ def explain_failure(error: SQLAlchemyError) -> StoreFailure:
 
 
 # Raise this with every change of the tables, so that older databases are refused.
-VERSION = 7
+VERSION = 8
 # Rounds that are not answered yet; a person has at most one.
 OPEN = ("offered", "shown")
 STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned")
@@ -312,6 +312,15 @@ participant_link = Table(
     Column("created", String(32), nullable=False),
     Column("revoked", String(32)),
     Index("link_participant", "participant"),
+)
+
+# Recruiters' names of participants who withdrew, as keyed hashes: they cannot join again. Nothing
+# leads from here to an answer.
+withdrawn = Table(
+    "withdrawn",
+    metadata,
+    Column("study", String(64), ForeignKey("study.id"), primary_key=True),
+    Column("recruiter", String(64), primary_key=True),
 )
 
 given_answer = Table(

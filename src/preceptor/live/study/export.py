@@ -564,7 +564,6 @@ _DETAILS = {
     "predicted": ("round",),
     "told": ("round",),
     "untold": ("round",),
-    "lapsed": ("minutes",),
     "people raised": ("from", "to", "reason"),
     "arm closed": ("arm", "reason"),
     "study closed": ("reason",),

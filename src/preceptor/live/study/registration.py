@@ -215,6 +215,7 @@ def freeze(
             "people": said.people,
             "caps": {arm.name: arm.cap for arm in said.arm},
             "drop_after_minutes": said.recruiting.drop_after,
+            "release_after_minutes": said.recruiting.release_after,
         },
         "power": None if power is None else dict(power),
         "versions": versions(),
@@ -518,7 +519,8 @@ def _stopping(rule: Mapping[str, Any]) -> Iterator[str]:
     if caps:
         yield "At most " + listed([f"{cap} in {name}" for name, cap in caps.items()]) + "."
     yield (
-        f"A participant who is inactive for {rule['drop_after_minutes']:g} minutes gives up their "
+        f"A participant who is inactive for {rule['drop_after_minutes']:g} minutes "
+        f"({rule['release_after_minutes']:g} before the first answer to a case) gives up their "
         "place to the next one."
     )
 

@@ -105,6 +105,12 @@ class Protocol:
         """The first case, where an arm is assigned: consent and quiz are passed."""
         return next(i for i, step in enumerate(self.steps) if step.kind == "ask")
 
+    @cached_property
+    def agreed_at(self) -> int:
+        """The step of consent, which reserves a place; the first case if there is none."""
+        consent = (i for i, step in enumerate(self.steps) if step.kind == "consent")
+        return min(next(consent, self.end), self.assigned_at)
+
     @property
     def end(self) -> int:
         """The last step."""

@@ -9,6 +9,7 @@ Pages and forms are `web`'s; rows are `store`'s.
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from preceptor.live.service.guides import PlanGuide
 from preceptor.live.service.live import RoundAdvice, Snapshot
 from preceptor.live.store import participants, people, plans, rounds, studies
 from preceptor.live.store.chain import later, seconds_until
-from preceptor.live.store.participants import Participant
+from preceptor.live.store.participants import Holding, Participant
 from preceptor.live.store.plans import HeldCase
 from preceptor.live.store.rounds import Offer
 from preceptor.live.store.tables import Conflict
@@ -66,6 +67,12 @@ class LiveStudy:
     def protocol(self) -> Protocol:
         """The steps that participants go through."""
         return self.study.protocol
+
+    @cached_property
+    def holding(self) -> Holding:
+        """Who holds a place."""
+        said = self.study.configuration.recruiting
+        return Holding(self.protocol.agreed_at, said.drop_after, said.release_after)
 
     def step(self, stage: int) -> Step:
         """The step of that number."""
@@ -164,11 +171,14 @@ def take(connection: Connection, here: LiveStudy, who: str, stage: int, said: An
 def _consent(
     connection: Connection, here: LiveStudy, who: Participant, step: Step, agrees: bool
 ) -> Participant:
+    """Consent reserves a place, so that no client that only joins can take one."""
     participants.say(connection, who, "consent", agrees)
-    if agrees:
-        return advance(connection, here, who)
-    code = here.study.configuration.completion.no_consent
-    return participants.end(connection, who, "no consent", code)
+    if not agrees:
+        code = here.study.configuration.completion.no_consent
+        return participants.end(connection, who, "no consent", code)
+    if not _finds_place(connection, here, who):
+        return _screen_out(connection, here, who)
+    return advance(connection, here, who)
 
 
 def _continue(
@@ -399,25 +409,48 @@ def _drawn(
     connection: Connection, here: LiveStudy, who: Participant
 ) -> tuple[ArmDraw, list[Filled]] | None:
     """The next arm and place, with what they were drawn from; None if there is no place."""
-    kept = studies.find(connection, here.id, to_change=True)
-    said = here.study.configuration
-    own = (connection, here.id, who.kind)
-    if who.kind != "preview":
-        if not kept.is_open:
-            return None
-        participants.let_lapse(*own, said.recruiting.drop_after)
-    taken = participants.filled(*own)
-    if who.kind == "real" and sum(map(len, taken.values())) >= kept.people:
+    if not _finds_place(connection, here, who):
         return None
-    # A preview always gets an arm, however full the study is.
+    own = (connection, here.id, who.kind)
+    taken = participants.filled(*own)
     arms = [
         Filled(arm.name, taken.get(arm.name, frozenset()))
         if who.kind == "preview"
         else Filled(arm.name, taken.get(arm.name, frozenset()), arm.cap, arm.is_open)
         for arm in studies.arms_of(connection, here.id)
     ]
-    found = draw(arms, participants.assigned_before(*own), said.seed)
+    seed = here.study.configuration.seed
+    found = draw(arms, participants.assigned_before(*own), seed)
     return None if found is None else (found, arms)
+
+
+def places_left(
+    connection: Connection, here: LiveStudy, kind: str, but: str | None = None
+) -> float:
+    """Places that participants of a kind can still get: 0 or less if the study is full or closed.
+
+    Participant `but` is not counted. Only real ones fill the planned number.
+    """
+    kept = studies.find(connection, here.id)
+    if not kept.is_open:
+        return 0
+    held = here.holding.held(connection, here.id, kind, but)
+    left = sum(
+        math.inf if arm.cap is None else max(arm.cap - held.get(arm.name, 0), 0)
+        for arm in studies.arms_of(connection, here.id)
+        if arm.is_open
+    )
+    left -= held.get(None, 0)
+    return min(left, kept.people - sum(held.values())) if kind == "real" else left
+
+
+def _finds_place(connection: Connection, here: LiveStudy, who: Participant) -> bool:
+    """Whether there is a place for a participant, after those of inactive ones are released."""
+    if who.kind == "preview":  # always gets an arm, however full the study is
+        return True
+    studies.find(connection, here.id, to_change=True)
+    here.holding.let_lapse(connection, here.id, who.kind)
+    return places_left(connection, here, who.kind, who.id) > 0
 
 
 def _cases(connection: Connection, here: LiveStudy, place: int) -> str:
@@ -438,8 +471,8 @@ def is_back(here: LiveStudy, who: Participant) -> bool:
 
     That is a twentieth of the time after which they lose their place.
     """
-    after = here.study.configuration.recruiting.drop_after
-    return who.is_active and -seconds_until(who.seen_at) > 60.0 * after / 20.0
+    after = min(here.holding.drop_after / 20.0, here.holding.release_after)
+    return who.is_active and -seconds_until(who.seen_at) > 60.0 * after
 
 
 def arrive(connection: Connection, here: LiveStudy, who: Participant) -> Participant:
@@ -447,21 +480,22 @@ def arrive(connection: Connection, here: LiveStudy, who: Participant) -> Partici
 
     `who` was found `to_change`.
     """
-    said = here.study.configuration.recruiting
-    late = who.is_lapsed or -seconds_until(who.seen_at) > 60.0 * said.drop_after
     if not who.is_active:
         return who
-    if not late or who.kind == "preview":
-        return participants.change(connection, who)
-    if said.resume == "block":
+    holds = who.arm is not None or who.stage > here.holding.agreed
+    late = holds and -seconds_until(who.seen_at) > 60.0 * here.holding.drop_after
+    blocks = here.study.configuration.recruiting.resume == "block" and who.kind != "preview"
+    lapsed = who.is_lapsed and not _is_free(connection, here, who)
+    if (late and blocks) or (lapsed and (blocks or who.arm is None)):
         who = participants.change(connection, who, is_lapsed=True)
         return _screen_out(connection, here, who)
-    lapsed = who.is_lapsed and not _is_free(connection, here, who)
     return participants.change(connection, who, is_lapsed=lapsed)
 
 
 def _is_free(connection: Connection, here: LiveStudy, who: Participant) -> bool:
-    """Whether the place of a participant who lapsed is still free."""
+    """Whether a participant who lapsed can have their place again, or one at all."""
+    if not _finds_place(connection, here, who):
+        return False
     if who.arm is None:
         return True
     taken = participants.filled(connection, here.id, who.kind).get(who.arm, frozenset())

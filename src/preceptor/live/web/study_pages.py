@@ -215,11 +215,11 @@ def _end_words(visit: Visit) -> tuple[str, list[str]]:
     who = visit.who
     if who.status in _ENDS:
         return _ENDS[who.status]
-    if who.is_lapsed:
+    if who.is_lapsed and visit.here.study.configuration.recruiting.resume == "block":
         return "Too long ago", [
             "You were away for longer than this study allows, so you cannot continue."
         ]
-    if visit.here.step(who.stage).kind == "ask":
+    if who.is_lapsed or visit.here.step(who.stage).kind in ("consent", "ask"):
         return "No more people are needed", [
             "All places have been taken in the meantime. Thank you for your interest and your time."
         ]

@@ -24,7 +24,14 @@ from preceptor.live.store import participants, rounds, studies
 from preceptor.live.store.checking import erase
 from preceptor.live.store.participants import Participant
 from preceptor.live.store.tables import Conflict, NotFound, StoreFailure
-from preceptor.live.study.taking_part import LiveStudy, arrive, is_back, reach, take
+from preceptor.live.study.taking_part import (
+    LiveStudy,
+    arrive,
+    is_back,
+    places_left,
+    reach,
+    take,
+)
 from preceptor.live.web import study_access as access
 from preceptor.live.web.pages import page
 from preceptor.live.web.study_forms import READ, Form, InvalidForm, text_of
@@ -174,11 +181,9 @@ async def landing(request: Request, study: str) -> Response:
     recruiter = "" if parameter is None else request.query_params.get(parameter, "")
     if visit is not None and not _is_other(here, visit.who, recruiter):
         return _landing(request, here, goes_on=True, recruiter="")
-    why = await live_of(request).store.reading(lambda c: _why_not(c, here))
+    why = await live_of(request).store.reading(lambda c: _why_not(c, here, recruiter))
     if why is not None:
         return _notice(request, here, why)
-    if said.recruiting.entry == "links":
-        return _notice(request, here, "links")
     return _landing(request, here, goes_on=False, recruiter=recruiter)
 
 
@@ -191,19 +196,26 @@ def _is_other(here: LiveStudy, who: Participant, recruiter: str) -> bool:
     """Whether an address names another participant than the cookie."""
     if not recruiter:
         return False
-    return who.recruiter != participants.recruiters_name(here.key, recruiter)
+    return who.recruiter != _hashed(here, recruiter)
 
 
-def _why_not(connection: Connection, here: LiveStudy) -> str | None:
-    """The notice for visitors that says why they cannot take part; None if they can."""
-    kept, minutes = (
-        studies.find(connection, here.id),
-        here.study.configuration.recruiting.drop_after,
-    )
-    if not kept.is_open:
+def _hashed(here: LiveStudy, recruiter: str) -> str | None:
+    return participants.recruiters_name(here.key, recruiter) if recruiter else None
+
+
+def _why_not(connection: Connection, here: LiveStudy, recruiter: str) -> str | None:
+    """The notice for visitors that says why they cannot begin; None if they can."""
+    said = here.study.configuration.recruiting
+    name = _hashed(here, recruiter)
+    if name is not None and participants.has_withdrawn(connection, here.id, name):
+        return "withdrawn"
+    if not studies.find(connection, here.id).is_open:
         return "closed"
-    taken = participants.places_taken(connection, here.id, "real", minutes)
-    return "full" if taken >= kept.people else None
+    if places_left(connection, here, "real") <= 0:
+        return "full"
+    if said.entry == "links":
+        return "links"
+    return "unnamed" if said.parameter is not None and not recruiter else None
 
 
 _NOTICES = {
@@ -221,6 +233,16 @@ _NOTICES = {
         200,
         "A study by invitation",
         "To take part you need the personal link that you were sent. Open it in this browser.",
+    ),
+    "unnamed": (
+        400,
+        "A part of the address is missing",
+        "Go back to the page that invited you, and follow its link: it says who you are there.",
+    ),
+    "withdrawn": (
+        409,
+        "You have withdrawn",
+        "You have withdrawn from this study and cannot take part again.",
     ),
     "elsewhere": (
         409,
@@ -257,11 +279,8 @@ async def join(request: Request, study: str) -> Response:
     visit = await access.visit_of(request, study)
     if visit is not None and visit.who.kind == kind and not _is_other(here, visit.who, recruiter):
         return access.to_current_step(study)
-    if kind == "real" and here.study.configuration.recruiting.entry == "links":
-        return _notice(request, here, "links")
-    name = participants.recruiters_name(here.key, recruiter) if recruiter else None
     try:
-        secret = await live.store.writing(lambda c: _joined(c, here, kind, name))
+        secret = await live.store.writing(lambda c: _joined(c, here, kind, recruiter))
     except _NotJoined as why:
         return _notice(request, here, str(why))
     return access.set_cookie(request, access.to_current_step(study), study, secret)
@@ -271,14 +290,18 @@ class _NotJoined(Exception):
     """The argument names the notice that says why."""
 
 
-def _joined(connection: Connection, here: LiveStudy, kind: str, name: str | None) -> str:
+def _joined(connection: Connection, here: LiveStudy, kind: str, recruiter: str) -> str:
     """The secret of a participant who is new, or has not begun."""
+    name = _hashed(here, recruiter)
     there = None
     if name is not None:
         there = participants.by_recruiter(connection, here.id, kind, name)
     if there is None:
-        if not studies.find(connection, here.id).is_open:
-            raise _NotJoined("closed")
+        why = _why_not(connection, here, recruiter) if kind == "real" else None
+        if kind == "bot" and not studies.find(connection, here.id).is_open:
+            why = "closed"
+        if why is not None:
+            raise _NotJoined(why)
         there = participants.join(connection, here.id, kind=kind, recruiter=name)
     elif kind == "real" and (there.arm is not None or not there.is_active):
         raise _NotJoined("elsewhere")
@@ -372,5 +395,6 @@ def _make_anonymous(connection: Connection, who: str) -> None:
     if found.status != "withdrawn":
         participants.end(connection, found, "withdrawn")
     found = participants.find(connection, who, to_change=True)
-    participants.change(connection, found, recruiter=None, code=None)
+    found = participants.forget_recruiter(connection, found)
+    participants.change(connection, found, code=None)
     participants.revoke_links(connection, found)
