@@ -13,7 +13,7 @@ from preceptor.live.store import participants, people, plans, rounds, studies
 from preceptor.live.store.database import Store
 from preceptor.live.store.tables import Conflict
 from preceptor.live.study.arms import kept_arms
-from preceptor.live.study.taking_part import LiveStudy, advance, reach, take
+from preceptor.live.study.taking_part import CaseAnswer, LiveStudy, advance, reach, take
 from preceptor.model.plan import Plan
 from tests.live.study.opened import open_study, small_study
 from tests.postgres import cluster, fresh_database
@@ -84,10 +84,10 @@ def test_a_tab_that_comes_late_opens_no_other_round(tmp_path):
         again = store.write(lambda c: reach(c, here, who, stage, None))
         assert (again.stage, again.is_active) == (stage, True)
         assert [each.status for each in all_rounds(store, who)] == ["shown"]
-        store.write(lambda c: take(c, here, who, stage, 1.0))
+        store.write(lambda c: take(c, here, who, stage, CaseAnswer(1.0, {})))
         for late in (
             lambda c: reach(c, here, who, stage, None),
-            lambda c: take(c, here, who, stage, 2.0),
+            lambda c: take(c, here, who, stage, CaseAnswer(2.0, {})),
         ):
             with pytest.raises(Conflict, match=f"step: {stage} is over"):
                 store.write(late)
@@ -109,12 +109,12 @@ def test_an_answer_is_one_transaction(tmp_path):
         store.write(lambda c: reach(c, here, who, 0, None))
         begun = []
         listen(store.engines.writing, "begin", begun.append, insert=True)
-        store.write(lambda c: take(c, here, who, 0, 1.5))
+        store.write(lambda c: take(c, here, who, 0, CaseAnswer(1.5, {})))
         assert len(begun) == 1
         first, second = all_rounds(store, who)
         assert (first.prediction, first.status, second.status) == (1.5, "untold", "shown")
         assert second.shown == ["bmi"]
-        store.write(lambda c: take(c, here, who, 1, 2.5))
+        store.write(lambda c: take(c, here, who, 1, CaseAnswer(2.5, {})))
         assert store.read(lambda c: participants.find(c, who)).status == "completed"
 
 
