@@ -6,6 +6,7 @@ import re
 import secrets
 import tempfile
 import webbrowser
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
@@ -29,7 +30,7 @@ from preceptor.cli._console import (
     spinner,
 )
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.simulation.named import PERSON_NAMES, human_named
+from preceptor.simulation.named import HUMAN_NAMES
 
 if TYPE_CHECKING:
     from preceptor.live.bots import Attended
@@ -587,6 +588,7 @@ _BOTS = examples(
     "preceptor study bots study.toml --people 20",
     "preceptor study bots http://127.0.0.1:8000/s/decisive --people 50 --human delta-rule --noise "
     "0.6",
+    'preceptor study bots study.toml --people 1 --human "python examples/participant.py"',
 )
 
 
@@ -602,11 +604,16 @@ def bots(
     human: Annotated[
         str | None,
         option(
-            f"Kind of learner: {', '.join(PERSON_NAMES)} (default: the study's own person).",
-            words=tuple(PERSON_NAMES),
-            metavar="NAME",
+            f"Kind of learner: {', '.join(HUMAN_NAMES)}; several with weights "
+            "(delta-rule=0.7,exemplar=0.3); assumed, for those of the study file; or a command "
+            "that reads pages as JSON (default: the study's own person).",
+            words=(*HUMAN_NAMES, "assumed"),
+            metavar="WHO",
         ),
     ] = None,
+    answer_within: Annotated[
+        float, option("Seconds that a command has to answer a page.", min=0.001)
+    ] = 60.0,
     noise: _options.AnswerNoise = 0.0,
     drop_out: Annotated[float, option("Share of bots that drop out.", min=0.0, max=0.99)] = 0.0,
     prefix: Annotated[
@@ -623,13 +630,13 @@ def bots(
     They are marked as simulated and never counted. A new --prefix starts a new group.
     """
     _serving.need_extra("study")
-    from preceptor.live.bots import StudyBots
+    from preceptor.live.bots import StudyBots, humans_named
     from preceptor.live.study.study import Study
 
     is_address = study.startswith(("http://", "https://"))
     with nullcontext(study) if is_address else _serving.own_site(Study.load(study)) as url:
         crowd = StudyBots(url, people, None, token, prefix, drop_out)
-        crowd = replace(crowd, human=human_named(crowd.study.problem, human, noise))
+        crowd = replace(crowd, human=humans_named(crowd.study, human, noise, answer_within))
         with spinner("bots") as tell:
             attended = crowd.play(progress=tell)
     found = _summary(attended)
@@ -644,6 +651,7 @@ def _summary(attended: Attended) -> dict[str, Any]:
         "people": len(attended.names),
         "finished": sum(attended.finished),
         "arms": attended.arms,
+        "kinds": dict(Counter(attended.kinds)),
         "answers": sum(attended.answers),
         "names": [attended.names[0], attended.names[-1]],
         "seconds": round(seconds, 3),
@@ -656,9 +664,11 @@ def _summary(attended: Attended) -> dict[str, Any]:
 def _bots_in_words(found: dict[str, Any]) -> str:
     first, last = found["names"]
     arms = ", ".join(f"{arm} {people:,}" for arm, people in found["arms"].items()) or "none"
+    kinds = "; ".join(f"{kind} {people:,}" for kind, people in found["kinds"].items())
     return (
         f"{found['people']:,} simulated participants ({first} to {last}): "
-        f"{found['finished']:,} finished, {found['answers']:,} cases answered. Arms: {arms}.\n"
+        f"{found['finished']:,} finished, {found['answers']:,} cases answered. Arms: {arms}."
+        f"{' Kinds: ' if kinds else ''}{kinds}{'.' if kinds else ''}\n"
         f"{found['pages']:,} pages in {found['seconds']:.1f} s, {found['pages_per_second']:.0f} "
         f"per second; median {found['median_ms']:.1f} ms."
     )

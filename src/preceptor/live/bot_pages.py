@@ -11,11 +11,18 @@ from html.parser import HTMLParser
 
 @dataclass
 class ReadForm:
-    """A form: its address, its values, and its choices."""
+    """A form: its address, its values, and its choices with their words."""
 
     action: str = ""
     values: dict[str, str] = field(default_factory=dict)
-    choices: dict[str, list[str]] = field(default_factory=dict)
+    choices: dict[str, dict[str, str]] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+
+    @property
+    def fields(self) -> dict[str, dict[str, str] | None]:
+        """What people fill in: the words of each choice, or None for a field to type into."""
+        typed = [name for name in self.values if name not in self.hidden]
+        return {**dict.fromkeys(typed), **self.choices}
 
     def filled(self, **given: str) -> dict[str, str]:
         """Values that a browser sends after these fields are filled in; they must exist."""
@@ -39,18 +46,26 @@ class ReadPage:
         Shown results by label: numbers with all digits, or levels of categories.
     data
         Named numbers, such as the outcome.
+    text
+        What the page says, line by line, with what is wrong with a form that was sent.
     """
 
     title: str = ""
     form: ReadForm | None = None
     results: dict[str, float | str] = field(default_factory=dict)
     data: dict[str, str] = field(default_factory=dict)
+    text: str = ""
 
     @property
     def stage(self) -> int | None:
         """The step that the form is for; None if there is no such form."""
         named = None if self.form is None else self.form.values.get("step")
         return None if named is None else int(named)
+
+
+# Elements that begin a line, and those whose words belong to a choice.
+_LINES = ("p", "li", "h1", "h2", "legend", "dt", "div", "form")
+_CHOOSES = ("label", "button")
 
 
 class _PageParser(HTMLParser):
@@ -60,9 +75,19 @@ class _PageParser(HTMLParser):
         self._text: list[str] | None = None
         self._label = ""
         self._in_results = False
+        self._lines: list[list[str]] | None = None  # of the main part
+        self._words: list[str] | None = None  # of a label or a button
+        self._choice: tuple[str, str] | None = None  # that they are about
+        self._by_id: dict[str, tuple[str, str]] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         said = {name: value or "" for name, value in attrs}
+        if tag == "main":
+            self._lines = []
+        if self._lines is not None and tag in _LINES:
+            self._lines.append([])
+        if tag in _CHOOSES:
+            self._words, self._choice = [], self._by_id.get(said.get("for", ""))
         if tag in ("h1", "dt"):
             self._text = []
         elif tag == "dl":
@@ -80,11 +105,25 @@ class _PageParser(HTMLParser):
     def _field(self, form: ReadForm, tag: str, said: dict[str, str]) -> None:
         name, value = said["name"], said.get("value", "")
         if tag == "button" or said.get("type") in ("radio", "checkbox"):
-            form.choices.setdefault(name, []).append(value)
+            form.choices.setdefault(name, {})[value] = value
+            self._by_id[said.get("id", "")] = (name, value)
+            if self._words is not None:  # inside its label, or a button
+                self._choice = (name, value)
         elif tag in ("input", "textarea"):
             form.values[name] = value
+            if said.get("type") == "hidden":
+                form.hidden.add(name)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "main" and self._lines is not None:
+            lines = (" ".join("".join(line).split()) for line in self._lines)
+            self.page.text = "\n".join(line for line in lines if line)
+            self._lines = None
+        if tag in _CHOOSES and self._words is not None:
+            if self._choice is not None and self.page.form is not None:
+                name, value = self._choice
+                self.page.form.choices[name][value] = " ".join("".join(self._words).split())
+            self._words = self._choice = None
         if tag in ("h1", "dt") and self._text is not None:
             text = " ".join("".join(self._text).split())
             if tag == "dt":
@@ -96,6 +135,10 @@ class _PageParser(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._text is not None:
             self._text.append(data)
+        if self._words is not None:
+            self._words.append(data)
+        if self._lines:
+            self._lines[-1].append(data)
 
 
 def _result(value: str) -> float | str:

@@ -1,15 +1,19 @@
 """Simulated participants, who go through the pages of a study over HTTP as people do.
 
 They read forms and numbers from the pages and answer as in `simulation.rollout`: their cases in
-training and their random errors come from the streams of the place that they were assigned.
+training and their random errors come from the streams of the place that they were assigned. Other
+participants are programs, which get the pages as JSON (`bot_programs`).
 """
 
 from __future__ import annotations
 
 import copy
 import math
+import shlex
+import shutil
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -21,10 +25,12 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 
+from preceptor._base.checks import parse_number
 from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.live.bot_pages import ReadPage, read_page
+from preceptor.live.bot_programs import Program, RunningProgram
 from preceptor.live.client import Client, http_client, persist, refusal
 from preceptor.live.study.arms import Arm, kept_arms
 from preceptor.live.study.cases import DrawnCases, case_list
@@ -36,6 +42,7 @@ from preceptor.live.study.config import (
     SurveyQuestion,
     TextQuestion,
 )
+from preceptor.live.study.simulated_people import assumptions
 from preceptor.live.study.study import Step, Study, Trial
 from preceptor.model.person import Person
 from preceptor.model.sets import TestSet
@@ -43,6 +50,7 @@ from preceptor.people.acting import Acting
 from preceptor.people.human import Human
 from preceptor.simulation.cases import Stream, stream
 from preceptor.simulation.cast import acting_in
+from preceptor.simulation.named import HUMAN_NAMES, human_named
 
 
 class OwnStream(IntEnum):
@@ -50,6 +58,7 @@ class OwnStream(IntEnum):
 
     SLIPS = 300  # outside training; the number of the case is added
     LEAVING = 400
+    KIND = 500
 
 
 # Share of optional questions of a survey that bots leave out.
@@ -78,7 +87,7 @@ class BotParticipant:
     name
         The recruiter's name for the participant.
     human
-        Answers and learns; not shared with other participants.
+        Answers and learns, or is a program; not shared with other participants.
     leaves_after
         Cases after which the participant drops out; None for never.
     patience
@@ -88,7 +97,7 @@ class BotParticipant:
     http: httpx.Client
     study: Study
     name: str
-    human: Human
+    human: Human | RunningProgram
     leaves_after: int | None = None
     patience: float = 30.0
     place: Place | None = None
@@ -96,7 +105,8 @@ class BotParticipant:
     answers: int = 0
     seconds: list[float] = field(default_factory=list)
     _cases: DrawnCases | None = None
-    _pending: tuple[int, Trial, int, TestSet] | None = None
+    _pending: tuple[int, Callable[[], None]] | None = None
+    _refused: int = 0
 
     def play(self) -> bool:
         """Go through the study; return whether the end was reached."""
@@ -114,11 +124,17 @@ class BotParticipant:
             assert page.form is not None
             page = self._ask("POST", page.form.action, page.form.filled(**self._filled(page, step)))
         self._settle(self.study.protocol.end)
+        if isinstance(self.human, RunningProgram):
+            self.human.tell(page)
         self.code = page.data.get("code")
         return True
 
     def _filled(self, page: ReadPage, step: Step) -> dict[str, str]:
         """Values for the form of a step."""
+        if isinstance(self.human, RunningProgram):
+            if step.kind == "ask":
+                self._pending = (page.stage or 0, lambda: None)
+            return self.human.fill(page)
         block: Any = None
         if step.block < len(self.study.configuration.block):
             block = self.study.configuration.block[step.block]
@@ -131,7 +147,8 @@ class BotParticipant:
         if step.kind == "survey":
             return self._surveyed(block, step.block)
         if step.kind == "ask":
-            given = {"answer": self._answered(page, self.study.protocol.trials[step.index])}
+            trial = self.study.protocol.trials[step.index]
+            given = {"answer": self._answered(page, trial, self.human)}
             if block.confidence is not None:
                 given["confidence"] = _any_answer(block.confidence, self._rng(step.index, "sure"))
             return given
@@ -152,24 +169,30 @@ class BotParticipant:
         key = [self.study.configuration.seed, number, *f"{what} {self.name}".encode()]
         return np.random.default_rng(key)
 
-    def _answered(self, page: ReadPage, trial: Trial) -> str:
+    def _answered(self, page: ReadPage, trial: Trial, human: Human) -> str:
         assert page.stage is not None
         assert self._cases is not None
         case = int(page.data["case"])
         shown = self._seen(page, case)
         features = self._cases.features[case, list(shown)]
-        given = self._asked(trial).predict(shown, features)
-        self._pending = (page.stage, trial, case, shown)
+        given = self._asked(trial, human).predict(shown, features)
+
+        def learn() -> None:
+            assert self._cases is not None
+            if trial.feedback:
+                human.feedback(shown, features, float(self._cases.outcomes[case]))
+
+        self._pending = (page.stage, learn)
         return as_typed(self.study, given)
 
-    def _asked(self, trial: Trial) -> Human:
+    def _asked(self, trial: Trial, human: Human) -> Human:
         """Who answers: in training with the random errors of a rollout, elsewhere with others."""
-        if trial.training is not None or not isinstance(self.human, Acting):
-            return self.human
+        if trial.training is not None or not isinstance(human, Acting):
+            return human
         assert self.place is not None
         key = (self.place.number, OwnStream.SLIPS + trial.number)
         seeds = np.random.SeedSequence(self.study.configuration.seed, spawn_key=key)
-        return self.human.with_noise_from(np.random.default_rng(seeds))
+        return human.with_noise_from(np.random.default_rng(seeds))
 
     def _seen(self, page: ReadPage, case: int) -> TestSet:
         """Columns that the page shows; their values are checked against the case."""
@@ -191,13 +214,10 @@ class BotParticipant:
         """Count the last answer once its step is over, and learn from its outcome if it is told."""
         if self._pending is None or stage <= self._pending[0]:
             return
-        _, trial, case, shown = self._pending
+        _, learn = self._pending
         self._pending = None
         self.answers += 1
-        if trial.feedback:
-            assert self._cases is not None
-            features = self._cases.features[case, list(shown)]
-            self.human.feedback(shown, features, float(self._cases.outcomes[case]))
+        learn()
 
     def _learn_of_place(self, page: ReadPage) -> None:
         """Read arm and place from the first page that has them; they determine the cases."""
@@ -206,7 +226,8 @@ class BotParticipant:
         self.place = Place(page.data["who"], page.data["arm"], int(page.data["place"]))
         self._cases = case_list(self.study, self.place.number)
         seed = self.study.configuration.seed
-        self.human.reset(stream(seed, self.place.number, Stream.ANSWERS))
+        if not isinstance(self.human, RunningProgram):
+            self.human.reset(stream(seed, self.place.number, Stream.ANSWERS))
 
     def _ask(self, method: str, path: str, form: dict[str, str] | None = None) -> ReadPage:
         """Return a page; repeat the call while the service is unreachable or busy."""
@@ -225,6 +246,11 @@ class BotParticipant:
         return self._taken(persist(attempt, str(self.http.base_url), self.patience))
 
     def _taken(self, answer: httpx.Response) -> ReadPage:
+        # A program reads what was wrong, as a person does, and may try again.
+        is_refused = answer.status_code == 422 and isinstance(self.human, RunningProgram)
+        self._refused = self._refused + 1 if is_refused else 0
+        if is_refused and self._refused < _ATTEMPTS:
+            return read_page(answer.text)
         if answer.status_code != 200:
             raise InvalidInput(
                 f"{self.name}: {answer.url.path} answered {answer.status_code}: {_words(answer)}"
@@ -249,7 +275,12 @@ def _words(answer: httpx.Response) -> str:
     """The message of an error response."""
     if "json" in answer.headers.get("content-type", ""):
         return str(answer.json().get("detail", ""))
-    return read_page(answer.text).title
+    page = read_page(answer.text)
+    return " ".join(page.text.splitlines()[:2]) if answer.status_code == 422 else page.title
+
+
+# Answers of a program to one page, until the participant gives up.
+_ATTEMPTS = 3
 
 
 def as_typed(study: Study, given: float) -> str:
@@ -270,6 +301,73 @@ def as_typed(study: Study, given: float) -> str:
     return repr(value)
 
 
+@dataclass(frozen=True)
+class BotKind:
+    """A kind of simulated participants, its weight, and the people it has, all equally common."""
+
+    name: str
+    weight: float
+    humans: tuple[Human, ...]
+
+
+def humans_named(
+    study: Study, said: str | None, noise: float = 0.0, seconds: float = 60.0
+) -> Human | Sequence[BotKind] | Program:
+    """Who takes part, as the command line names them.
+
+    Parameters
+    ----------
+    study
+        The study.
+    said
+        A name of `HUMAN_NAMES`; several with weights, as in `delta-rule=0.7,exemplar=0.3`;
+        `assumed` for the kinds that the study file assumes; a command; None for the problem's
+        person.
+    noise
+        Standard deviation of the response noise, in units of the outcome; `assumed` has its own.
+    seconds
+        Time that a program has for a page.
+
+    Returns
+    -------
+    Human, sequence of BotKind, or Program
+        For `StudyBots`.
+
+    Raises
+    ------
+    InvalidInput
+        Neither names nor a command that can be run.
+    """
+    if said is None or said in HUMAN_NAMES:
+        return human_named(study.problem, said, noise)
+    if said == "assumed":
+        return tuple(
+            BotKind(kind.name, kind.weight, tuple(each.human for each in kind.members))
+            for kind in assumptions(study)
+        )
+    parts = [part.partition("=") for part in said.split(",")]
+    names = [name.strip() for name, _, _ in parts]
+    if all(name in HUMAN_NAMES for name in names):
+        kinds, faults = [], []
+        for name, (_, _, given) in zip(names, parts, strict=True):
+            try:
+                weight = parse_number(given) if given.strip() else 1.0
+            except ValueError:
+                weight = 0.0
+            if weight <= 0.0:
+                faults.append(f"human: {name} has the weight {given!r}, must be a number above 0")
+            kinds.append(BotKind(name, weight, (human_named(study.problem, name, noise),)))
+        InvalidInput.raise_if(faults)
+        return tuple(kinds)
+    command = tuple(shlex.split(said))
+    if command and shutil.which(command[0]) is not None:
+        return Program(command, seconds)
+    raise InvalidInput(
+        f"human: {said!r}, must be assumed, one of {', '.join(HUMAN_NAMES)}, several of them with "
+        "weights (delta-rule=0.7,exemplar=0.3), or a command that can be run"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Attended:
     """Outcome of a run of simulated participants.
@@ -288,6 +386,8 @@ class Attended:
         Duration of the run.
     calls
         Duration of each call, in seconds.
+    kinds
+        Kind of each; empty unless several were given.
     """
 
     names: tuple[str, ...]
@@ -296,6 +396,7 @@ class Attended:
     answers: tuple[int, ...]
     seconds: float
     calls: FloatArray
+    kinds: tuple[str, ...] = ()
 
     @property
     def arms(self) -> dict[str, int]:
@@ -315,8 +416,8 @@ class StudyBots:
     people
         Number of participants.
     human
-        How they learn: a `Person`, or an object with the three methods of `Human`; by default the
-        problem's person.
+        How they learn: a `Person`, or an object with the three methods of `Human`; several kinds
+        with their weights; or a program. By default the problem's person.
     token
         With scope write; None on the same machine while no token exists.
     prefix
@@ -332,7 +433,7 @@ class StudyBots:
 
     url: str
     people: int
-    human: Human | Person | None = None
+    human: Human | Person | Sequence[BotKind] | Program | None = None
     token: str | None = None
     prefix: str = "bot-"
     drop_out: float = 0.0
@@ -396,8 +497,7 @@ class StudyBots:
             Who finished, and in which arm.
         """
         study = self.study
-        chosen = study.problem.learner if self.human is None else self.human
-        human = acting_in(study.problem, chosen)
+        kinds, humans = self._humans(study)
         local, began = threading.local(), time.perf_counter()
         clients: list[httpx.Client] = []
         crowd: dict[int, BotParticipant] = {}
@@ -409,8 +509,14 @@ class StudyBots:
                 clients.append(local.http)
             local.http.cookies.clear()
             name, leaves = self.names[number], self._leaves_after(study, number)
-            crowd[number] = BotParticipant(local.http, study, name, copy.deepcopy(human), leaves)
-            finished[number] = crowd[number].play()
+            human = humans[number]
+            own = human.start(name) if isinstance(human, Program) else copy.deepcopy(human)
+            try:
+                crowd[number] = BotParticipant(local.http, study, name, own, leaves)
+                finished[number] = crowd[number].play()
+            finally:
+                if isinstance(own, RunningProgram):
+                    own.stop()
 
         with ThreadPoolExecutor(connections, thread_name_prefix="bot") as pool:
             try:
@@ -429,11 +535,30 @@ class StudyBots:
             tuple(each.answers for each in participants),
             time.perf_counter() - began,
             calls,
+            kinds,
         )
 
+    def _humans(self, study: Study) -> tuple[tuple[str, ...], list[Human | Program]]:
+        """The kind of each participant, if there are several, and who they are."""
+        if isinstance(self.human, Program):
+            return (), [self.human] * self.people
+        if not isinstance(self.human, Sequence):
+            chosen = study.problem.learner if self.human is None else self.human
+            return (), [acting_in(study.problem, chosen)] * self.people
+        weights = np.array([kind.weight for kind in self.human])
+        names, humans = [], list[Human | Program]()
+        for number in range(self.people):
+            rng = self._rng(study, number, OwnStream.KIND)
+            kind = self.human[int(rng.choice(weights.size, p=weights / weights.sum()))]
+            names.append(kind.name)
+            humans.append(kind.humans[int(rng.integers(len(kind.humans)))])
+        return tuple(names), humans
+
+    def _rng(self, study: Study, number: int, purpose: OwnStream) -> np.random.Generator:
+        seeds = np.random.SeedSequence(study.configuration.seed, spawn_key=(number, purpose))
+        return np.random.default_rng(seeds)
+
     def _leaves_after(self, study: Study, number: int) -> int | None:
-        key = (number, OwnStream.LEAVING)
-        seeds = np.random.SeedSequence(study.configuration.seed, spawn_key=key)
-        rng = np.random.default_rng(seeds)
+        rng = self._rng(study, number, OwnStream.LEAVING)
         leaves, trials = rng.random() < self.drop_out, len(study.protocol.trials)
         return int(rng.integers(trials)) if leaves else None

@@ -31,7 +31,7 @@ def test_yes_or_no(tmp_path: Path) -> None:
     assert "of 100 cases are “ill”" in ann.text or "of 100 cases are “well”" in ann.text
     ann.next()
     assert ann.page.form is not None
-    assert ann.page.form.choices["answer"] == ["1", "0"]
+    assert list(ann.page.form.choices["answer"]) == ["1", "0"]
     ann.send(422, do="answer")
     said = ann.answer("1")
     right = said.data["truth"] == "1.0"

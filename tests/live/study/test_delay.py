@@ -20,7 +20,7 @@ from preceptor.live.study.arms import make_arms
 from preceptor.live.study.measures import MEASURES, trials_of
 from preceptor.live.study.registration import freeze, markdown
 from preceptor.live.study.simulated_people import assumptions, make_stage, played, recruited
-from preceptor.live.study.taking_part import LiveStudy, arrive, reach, take
+from preceptor.live.study.taking_part import CaseAnswer, LiveStudy, arrive, reach, take
 from preceptor.model.plan import Plan
 from tests.live.study.opened import open_study, small_study
 from tests.live.study.played import arms_of
@@ -71,7 +71,7 @@ def live(store, study):
 def goes_on(store, here, who, to):
     """Answers until a step of this kind."""
     while here.step(who.stage).kind != to:
-        said = 1.5 if here.step(who.stage).kind == "ask" else None
+        said = CaseAnswer(1.5, {}) if here.step(who.stage).kind == "ask" else None
         who = store.write(lambda c, w=who, s=said: take(c, here, w.id, w.stage, s))
     return who
 
@@ -143,7 +143,7 @@ def test_the_page_says_when_to_come_back(opened, somebody, site, database):
     [
         ({"block": [LATE, BLOCKS[0]]}, "has after_days, but no case comes before it"),
         ({"block": [BLOCKS[0], {**BLOCKS[1], "within_days": 1.0}]}, "give both or neither"),
-        ({"analysis": {"block": 1}}, "1 is not a test block, which are: 2 and 3"),
+        ({"analysis": {"block": 1}}, "1 is not a test block, which are: 2, 3"),
         (
             {"analysis": {"block": 2, "measure": "training error"}},
             "is for the measure 'test error' only",

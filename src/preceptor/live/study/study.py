@@ -377,7 +377,7 @@ def _measured_block_faults(study: Study, number: int) -> Iterator[str]:
     if study.configuration.analysis.measure != "test error":
         yield "analysis.block: is for the measure 'test error' only; leave it out"
     elif number not in tests:
-        known = listed([str(each) for each in tests]) or "none"
+        known = ", ".join(map(str, tests)) or "none"
         yield f"analysis.block: {number} is not a test block, which are: {known}"
 
 
