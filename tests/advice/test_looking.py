@@ -26,7 +26,7 @@ def table(rows=150, seed=0):
 
 
 def advised(data=None, **options):
-    usual = {"tests": 2, "person": pr.DeltaRule(np.zeros(4), 0.03), "vary": False, "time_limit": 30}
+    usual = {"tests": 2, "person": pr.DeltaRule(np.zeros(4), 0.03), "vary": False}
     return pr.advise(table() if data is None else data, "y", **usual | options)
 
 
