@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.learners.case_choice import CaseRule, case_from, choose_set
 from preceptor.learners.case_rule import AloneLoss, CaseKnowledge, SetMaps, alone_loss
+from preceptor.people.with_level import with_one
 
 RNG = np.random.default_rng(3)
 ROOT = RNG.normal(size=(4, 9))
@@ -26,6 +27,13 @@ PEOPLE = {
     "folding": pr.Folding(FIRST, pr.Geometric(1.2), 0.5),
     "drifting": pr.Drifting(FIRST, pr.Geometric(1.2)),
     "not learning": pr.NoLearning(FIRST),
+    "delta rule with a level": pr.WithLevel(pr.DeltaRule([*FIRST, 0.6], 0.08)),
+    "all weights with a level": pr.WithLevel(
+        pr.DeltaRule([*FIRST, 0.6], 0.05, imputation=0.4, all_weights=True)
+    ),
+    "Bayesian with a level": pr.WithLevel(pr.Bayesian([*FIRST, 0.6], 0.5, 0.6)),
+    "by showings with a level": pr.WithLevel(pr.Learner([*FIRST, 0.6], pr.Geometric(1.2))),
+    "not learning but the level": pr.WithLevel(pr.NoLearning([*FIRST, 0.6]), rate=0.1),
 }
 
 
@@ -37,6 +45,11 @@ def rule_for(person, *, spread=0.3, world=WORLD, alone="any", budget=2, rounds=0
         x = rng.multivariate_normal(np.zeros(world.size), world.covariance)
         tutor = tutor.after([0, 2], x[[0, 2]], float(x[0]), float(world.coefficients @ x))
     return CaseRule(problem, tutor.bank, problem.sets, alone)
+
+
+def inputs(person, filled):
+    """What weights are multiplied with: a level is the weight of a constant."""
+    return with_one(filled) if person.has_level else filled
 
 
 def drawn_change(person, rule, results, outcomes, shown, draws, seed):
@@ -60,7 +73,7 @@ def drawn_change(person, rule, results, outcomes, shown, draws, seed):
     def alone(w):
         return np.sum((w @ view.alone.hessian) * w, axis=1) - 2.0 * w @ view.alone.slope
 
-    error = outcomes - np.sum(filled * weights, axis=1)
+    error = outcomes - np.sum(inputs(person, filled) * weights, axis=1)
     return alone(after) - alone(weights), error**2
 
 
@@ -87,7 +100,8 @@ def test_prices_of_known_cases_are_those_of_moves(name):
             after, spread = turn @ view.mean + push, turn @ view.covariance @ turn.T
             expected = view.alone(after, spread) - view.alone(view.mean, view.covariance)
             assert change[c, s] == pytest.approx(expected, abs=1e-12)
-            answer = (y[c] - filled @ view.mean) ** 2 + filled @ view.covariance @ filled
+            x_in = inputs(person, filled)
+            answer = (y[c] - x_in @ view.mean) ** 2 + x_in @ view.covariance @ x_in
             assert now[c, s] == pytest.approx(answer, abs=1e-12)
 
 
@@ -104,7 +118,8 @@ def test_prices_of_a_live_case_are_averages_over_what_is_not_known(name, known):
     x = rng.multivariate_normal(facts.mean, facts.covariance, size=draws, method="eigh")
     y = x @ WORLD.coefficients + 0.4**0.5 * rng.normal(size=draws)
     # Without a closed form, 32 draws stand for the case; elsewhere only our own draws are noisy.
-    closed = isinstance(person, pr.DeltaRule) and not person.leak
+    within = getattr(person, "person", person)
+    closed = isinstance(within, pr.DeltaRule) and not within.leak
     closed |= not person.learns_from_outcomes or (len(known) == 4 and name != "leaking delta rule")
     for s in (3, 7, 10):
         changes, errors = drawn_change(person, rule, x, y, rule.sets[s], draws, s)

@@ -9,7 +9,7 @@ estimated world, so only people, their slips and the order of cases are random.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,7 @@ from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.people.acting import Acting
 from preceptor.people.own_person import OwnPerson
+from preceptor.people.with_level import read_covariance
 from preceptor.planning.candidate_sets import limited_to_candidates
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def look(
         human = person.acting(
             world, problem.start, _SCATTER * float(np.sqrt(world.outcome_variance)), problem.risk
         )
-        omega = person.imputing_covariance(world)
+        omega = read_covariance(person, world)
         expert = readings.expert(omega)
         run = tutored(
             tutor, human, rounds, np.random.default_rng([seed, i]), looks="pool", cases=pool
@@ -160,7 +161,7 @@ def _trainees(problem: Problem, people: list[Person], seed: int) -> list[Person]
     found = []
     for i, place in enumerate(places):
         away = spread * np.random.default_rng([seed, i, 1]).standard_normal(problem.size)
-        found.append(replace(people[place], initial=people[place].initial + away))
+        found.append(people[place].with_initial(people[place].initial + away))
     return found
 
 
@@ -180,14 +181,17 @@ def _complete_cases(estimate: WorldEstimate, seed: int) -> CasePool:
 def _taught(
     human: Acting, schedule: list[TestSet], pool: CasePool, rng: np.random.Generator
 ) -> FloatArray:
-    """Weights (rounds + 1, n) of a person who is shown cases of the pool in random order."""
+    """Weights (rounds + 1, n) of a person who is shown cases of the pool in random order.
+
+    Of people who learn the level, with the level as one more.
+    """
     results, outcomes = pool.in_world(human.world)
     order = np.resize(rng.permutation(len(pool)), len(schedule))
     human.reset(0)
-    weights = [human.weights]
+    weights = [human.moving]
     for shown, row in zip(schedule, order.tolist(), strict=True):
         human.feedback(shown, results[row, list(shown)], float(outcomes[row]))
-        weights.append(human.weights)
+        weights.append(human.moving)
     return np.array(weights)
 
 

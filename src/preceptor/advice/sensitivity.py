@@ -31,6 +31,7 @@ from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curved import Curved
 from preceptor.people.outcome_learners import Bayesian, DeltaRule
+from preceptor.people.with_level import WithLevel
 from preceptor.planning.bounds import floor_bound, floor_over_all_sets, instant_bound
 from preceptor.planning.candidate_sets import has_many_sets, shape_of
 from preceptor.planning.search import improved
@@ -172,15 +173,24 @@ def faster(problem: Problem, factor: float) -> Problem | None:
     if problem.learns_by_showings:
         return problem.replace(learner=problem.by_showings.faster(factor))
     person = problem.learner
+    if isinstance(person, WithLevel):
+        within = _faster_fields(person.person, factor)
+        return _with(problem, person=person.person.to_dict() | within) if within else None
+    fields = _faster_fields(person, factor)
+    return _with(problem, **fields) if fields else None
+
+
+def _faster_fields(person: Person, factor: float) -> dict[str, Any]:
+    """Fields of a person that learns faster; none for people who do not learn."""
     if isinstance(person, Curved):
         curves = [curve.faster(factor) for curve in person.curve_of]
         same = all(curve == curves[0] for curve in curves)
-        return _with(problem, curves=curves[0].to_dict() if same else [c.to_dict() for c in curves])
+        return {"curves": curves[0].to_dict() if same else [c.to_dict() for c in curves]}
     if isinstance(person, DeltaRule):
-        return _with(problem, rate=factor * person.rate)
+        return {"rate": factor * person.rate}
     if isinstance(person, Bayesian):
-        return _with(problem, prior_variance=(factor * person.prior_variance).tolist())
-    return None
+        return {"prior_variance": (factor * person.prior_variance).tolist()}
+    return {}
 
 
 def further_off(problem: Problem, factor: float) -> Problem | None:
@@ -190,6 +200,10 @@ def further_off(problem: Problem, factor: float) -> Problem | None:
     if problem.learns_by_showings:
         known = problem.by_showings
         return problem.replace(learner=Learner(initial, known.curves, known.imputation))
+    if isinstance(learner, WithLevel):
+        return problem.replace(
+            learner=learner.with_initial(initial).at_level(factor * learner.level)
+        )
     return _with(problem, initial=initial.tolist())
 
 

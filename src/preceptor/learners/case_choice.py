@@ -40,6 +40,7 @@ from preceptor.model.problem import Problem
 from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import World
 from preceptor.people.filtering import WeightFilter
+from preceptor.people.with_level import constant_in, read_covariance, with_constant, with_one
 
 # Beyond this many pairs of cases and sets over all kinds (about 50 ms), a sample of sets finds the
 # best cases first; with 300 sets the choice was as good as with all 4,845 of (20, 4).
@@ -253,7 +254,10 @@ def costs_of_kinds(problem: Problem) -> FloatArray:
 
 
 class _KindView(NamedTuple):
-    """One kind as the rule sees it: its filter, its posterior, and its loss alone."""
+    """One kind as the rule sees it: its filter, its posterior, and its loss alone.
+
+    Of people who learn the level, it is the last of all that moves, and the constant the last test.
+    """
 
     kind: int
     share: float
@@ -262,6 +266,11 @@ class _KindView(NamedTuple):
     covariance: FloatArray
     maps: SetMaps
     alone: AloneLoss
+
+    @property
+    def has_level(self) -> bool:
+        """Whether the level is learned."""
+        return self.follower.person.has_level
 
 
 class Readings:
@@ -280,11 +289,16 @@ class Readings:
         return remembered(problem, f"readings, alone {alone!r}", lambda: cls(problem, sets, alone))
 
     def maps(self, omega: FloatArray) -> tuple[SetMaps, AloneLoss | None]:
-        """Maps and loss alone of people who impute from `omega`; no loss for yes/no outcomes."""
+        """Maps and loss alone of people who impute from `omega`; no loss for yes/no outcomes.
+
+        With one row and column more, of people who learn the level.
+        """
         key = omega.tobytes()
         if key not in self._known:
-            maps = SetMaps.of(omega, self._sets)
-            loss = None if self.world.is_binary else alone_loss(self.world, maps, self.shares)
+            levelled = omega.shape[0] > self.world.size
+            maps = SetMaps.of(omega, constant_in(self._sets) if levelled else self._sets)
+            world = with_constant(self.world) if levelled else self.world
+            loss = None if self.world.is_binary else alone_loss(world, maps, self.shares)
             self._known[key] = maps, loss
         return self._known[key]
 
@@ -295,7 +309,7 @@ class Readings:
 
     def expert(self, omega: FloatArray) -> float:
         """Loss alone of the best weights for people who impute from `omega`."""
-        weights = self.world.coefficients
+        weights = np.pad(self.world.coefficients, (0, omega.shape[0] - self.world.size))
         for _ in range(_NEWTON_STEPS if self.world.is_binary else 1):
             around = self.alone(omega, weights)
             weights = np.linalg.pinv(around.hessian) @ around.slope
@@ -329,8 +343,8 @@ class CaseRule:
         self._kinds = []
         for kind in np.flatnonzero(kinds).tolist():
             follower = bank.followers[kind]
-            omega = follower.person.imputing_covariance(self.world)
-            mean, covariance = bank.posterior_weights(kind)
+            omega = read_covariance(follower.person, self.world)
+            mean, covariance = bank.posterior_moving(kind)
             maps, loss = readings.maps(omega)[0], readings.alone(omega, mean)
             share = float(kinds[kind])
             self._kinds.append(_KindView(kind, share, follower, mean, covariance, maps, loss))
@@ -348,7 +362,7 @@ class CaseRule:
     @property
     def weights(self) -> FloatArray:
         """Posterior mean of the person's weights over the kinds (n,)."""
-        return np.asarray(sum(v.share * v.mean for v in self._kinds))
+        return np.asarray(sum(v.share * v.mean[: self.world.size] for v in self._kinds))
 
     def of_case(self, results: FloatArray) -> Prices:
         """Prices (1, sets) of one case with results (n,), NaN where unknown; outcome not known."""
@@ -390,7 +404,8 @@ class CaseRule:
                 usual = surprise_terms(
                     view.maps, view.alone, step or _NO_STEP, view.mean, view.covariance
                 )
-                exact = closed_form_prices(view.maps, usual, known)
+                facts = known.with_constant() if view.has_level else known
+                exact = closed_form_prices(view.maps, usual, facts)
                 found = exact if plain else Prices(exact.now, found.change)
             prices.append(found)
         return prices
@@ -402,17 +417,18 @@ class CaseRule:
         r of it whenever the test is shown again, so that (1 - r)^2 of a squared error remains.
         """
         discount, horizon = self.problem.discount, self.problem.horizon
+        sigma = (with_constant(self.world) if view.has_level else self.world).covariance
         step = view.follower.person.surprise_step(self.world, view.follower.state)
         if step is None:
             kept = 1.0
         elif step.covariance is None:
-            kept = 1.0 - step.rate * float(np.mean(np.diag(self.world.covariance)))
+            kept = 1.0 - step.rate * float(np.mean(np.diag(sigma)))
         else:
             largest = self.sets.sizes == self.sets.sizes.max()
             reading = view.maps.reading
             own = np.einsum("skn,nm,slm->skl", reading, step.covariance, reading, optimize=True)
-            spread = np.sum(own * view.maps.block(self.world.covariance), axis=(1, 2))
-            variances = np.diag(step.covariance) * np.diag(self.world.covariance)
+            spread = np.sum(own * view.maps.block(sigma), axis=(1, 2))
+            variances = np.diag(step.covariance) * np.diag(sigma)
             kept = 1.0 - float(np.mean(variances)) / (step.noise + float(spread[largest].mean()))
         later = None if horizon is None else max(horizon - self.played - 1, 0)
         lasts = discount * total_weight(discount * max(kept, 0.0) ** 2, later)
@@ -438,10 +454,11 @@ class CaseRule:
         )
         new.problem, new.world, new.sets = self.problem, self.world, family
         new.played = self.played
-        new._kinds = [
-            v._replace(maps=SetMaps.of(v.follower.person.imputing_covariance(self.world), family))
-            for v in self._kinds
-        ]
+        new._kinds = []
+        for view in self._kinds:
+            omega = read_covariance(view.follower.person, self.world)
+            maps = SetMaps.of(omega, constant_in(family) if view.has_level else family)
+            new._kinds.append(view._replace(maps=maps))
         return new
 
     def _expected_outcomes(self, results: FloatArray) -> FloatArray:
@@ -458,6 +475,8 @@ class CaseRule:
         person, state = view.follower.person, view.follower.state
         step = person.surprise_step(self.world, state)
         terms = surprise_terms(view.maps, view.alone, step or _NO_STEP, view.mean, view.covariance)
+        if view.has_level:
+            results = with_one(results)
         prices = known_case_prices(self.world, view.maps, terms, results, outcome, variance)
         if step is not None:
             return prices
@@ -470,7 +489,7 @@ class CaseRule:
             return Prices(prices.now, np.broadcast_to(change, prices.now.shape))
         filled = np.einsum(
             "csk,skn->csn", view.maps.entries(results), view.maps.reading, optimize=True
-        )
+        )[..., : self.world.size]
         # Weights are linear in a numeric outcome, so two points average its distribution exactly.
         change = np.zeros_like(prices.now)
         for c, away in enumerate(np.sqrt(variance).tolist()):

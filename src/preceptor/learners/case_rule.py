@@ -21,6 +21,10 @@ If results are only partly known, x is normal given what is known, and fourth mo
 (Isserlis) give the same expectation in closed form where d = 1. With nothing known, the error now
 is the paper's expected loss. Where outcomes are yes or no, alone is the expected log loss, replaced
 by its second-order expansion at w̄, and the error now is the Brier score.
+
+The level of people who learn it (`people/with_level.py`) is the weight of one more test that is
+always shown and always 1. Its mean is 1 and its variance 0, so that the formulas for normal results
+with a mean hold for it as they stand, and its second moment of 1 enters H.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor.model.person import Person, SurpriseStep
 from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
+from preceptor.people.with_level import with_one
 
 # Draws over which prices are averaged where they have no closed form; half of them mirrored.
 _DRAWS = 32
@@ -123,12 +128,15 @@ def alone_loss(world: World, maps: SetMaps, shares: FloatArray) -> AloneLoss:
 def alone_log_loss(
     world: World, maps: SetMaps, shares: FloatArray, weights: FloatArray
 ) -> AloneLoss:
-    """Return the expansion at `weights` (n,) of the expected log loss of yes/no answers."""
+    """Return the expansion at `weights` (n,) of the expected log loss of yes/no answers.
+
+    Also at weights and level (n + 1,), where the maps have the constant as their last test.
+    """
     assert world.outcome is not None
     link = world.outcome.from_score
     x = remembered(world, "reference cases", lambda: world.sample(_REFERENCES, rng=0).features)
     truth = link.probability(world.base_score + x @ world.coefficients)
-    shown = maps.entries(x)  # (cases, sets, k)
+    shown = maps.entries(x if weights.size == world.size else with_one(x))  # (cases, sets, k)
     score = world.base_score + np.einsum("csk,sk->cs", shown, maps.reading @ weights)
     answer = np.clip(link.probability(score), 1e-9, 1.0 - 1e-9)
     density = link.density(score)
@@ -213,6 +221,14 @@ class CaseKnowledge(NamedTuple):
         with_outcome = covariance @ world.coefficients
         variance = float(world.coefficients @ with_outcome) + world.noise_variance
         return cls(mean, covariance, float(world.coefficients @ mean), variance, with_outcome)
+
+    def with_constant(self) -> CaseKnowledge:
+        """Return the same with a constant of 1 as one more test."""
+        return self._replace(
+            mean=np.append(self.mean, 1.0),
+            covariance=np.pad(self.covariance, (0, 1)),
+            with_outcome=np.append(self.with_outcome, 0.0),
+        )
 
     def draws(self) -> FloatArray:
         """Complete results (draws, n) given what is known, in mirrored pairs; always the same."""

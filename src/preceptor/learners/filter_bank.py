@@ -5,6 +5,10 @@ Each kind is followed as if it were true (`people/filtering.py`), for each width
 One more filter stands for none of the kinds (`posterior.py`). If it explains the answers best, none
 of the kinds does. Priors and the sum over widths are those of
 `posterior.py`, so that probabilities are those of a log read in one go.
+
+Answers of most kinds may have a constant bias. In kinds that learn the level (`WithLevel`), the
+level takes its place, with the same prior around the kind's first level: never both. Following the
+last surprise is over after one round, so it stays a nuisance of all kinds.
 """
 
 from __future__ import annotations
@@ -159,10 +163,18 @@ class FilterBank:
 
     def posterior_weights(self, kind: int) -> tuple[FloatArray, FloatArray]:
         """Mean (n,) and covariance (n, n) of the present weights of a person of this kind."""
+        mean, covariance = self.posterior_moving(kind)
+        n = self.world.size
+        return mean[:n], covariance[:n, :n]
+
+    def posterior_moving(self, kind: int) -> tuple[FloatArray, FloatArray]:
+        """The same of all that moves: of people who learn the level, it follows the weights."""
         each, shares = self.followers[kind], width_shares(self.likelihood[kind])
-        mean = shares @ each.weights
-        away = each.weights - mean
-        within = np.einsum("j,jab->ab", shares, each.weights_covariance)
+        means = each.mean[:, : each.moving]
+        mean = shares @ means
+        away = means - mean
+        covariances = each.covariance[:, : each.moving, : each.moving]
+        within = np.einsum("j,jab->ab", shares, covariances)
         return mean, within + (shares[:, None] * away).T @ away
 
     def predicted_answer(self, shown: TestSet, values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -46,8 +46,8 @@ class Tutored:
     tutor
         The tutor after the last round.
     weights
-        The person's weights before each round and after the last, shape (rounds + 1, n); None if
-        they are not known.
+        The person's weights (and last the level, if they learn it) before each round and after
+        the last, shape (rounds + 1, n); None if they are not known.
     """
 
     shown: tuple[TestSet, ...]
@@ -131,7 +131,7 @@ def tutored(
     for t in range(rounds):
         kinds.append(tutor.bank.kinds)
         if isinstance(human, Acting):
-            weights.append(human.weights)
+            weights.append(human.moving)
         row: int = int(order[t])
         if schedule is not None:
             tests = schedule[t]
@@ -156,7 +156,7 @@ def tutored(
             case,
         )
         shown.append(tests)
-    path = np.array([*weights, human.weights]) if isinstance(human, Acting) else None
+    path = np.array([*weights, human.moving]) if isinstance(human, Acting) else None
     return Tutored(tuple(shown), losses, np.array(kinds), tutor, path)
 
 
@@ -176,9 +176,9 @@ def _charged(problem: Problem, tests: TestSet, answer: float, outcome: float) ->
 def _loss(
     problem: Problem, human: Human, tests: TestSet, values: FloatArray, outcome: float
 ) -> float:
-    """Expected loss of the next case if weights are known, else the loss of this case."""
+    """Expected loss of the next case if weights alone decide it, else the loss of this case."""
     rows, world, risk = list(tests), problem.world, problem.risk
-    if not isinstance(human, Acting):
+    if not isinstance(human, Acting) or human.person.has_level:
         return _charged(problem, tests, human.predict(tests, values), outcome)
     price = float(problem.budget.prices(problem.size)[rows].sum())
     omega = human.person.imputing_covariance(world)

@@ -440,7 +440,7 @@ class Tutor(Value):
         bank, shares = self.bank, kind_shares(self.bank)
         people = {
             self.names[kind]: (
-                bank.followers[kind].now(bank.posterior_weights(kind)[0]),
+                bank.followers[kind].now(bank.posterior_moving(kind)[0]),
                 float(shares[kind]),
             )
             for kind in np.flatnonzero(shares).tolist()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -146,6 +146,22 @@ class Person(Kind):
             False for a single person, and for a crowd with kinds of its own.
         """
         return False
+
+    def with_initial(self, weights: FloatArray) -> Person:
+        """Return the same person with other initial weights.
+
+        Parameters
+        ----------
+        weights
+            Shape (n,), in the world's units.
+
+        Returns
+        -------
+        Person
+            Of the same kind.
+        """
+        changed: dict[str, Any] = {"initial": weights}
+        return replace(self, **changed)
 
     def fill_in(
         self, initial: npt.ArrayLike, imputation: float | npt.ArrayLike, **others: Any

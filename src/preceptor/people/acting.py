@@ -126,6 +126,11 @@ class Acting:
         """Current level of answers, counted from the true one."""
         return float(self.person.level_of(self.world, self._state))
 
+    @property
+    def moving(self) -> FloatArray:
+        """Current weights (n,), followed by the level of people who learn it."""
+        return np.append(self.weights, self.level) if self.person.has_level else self.weights
+
     def reset(self, rng: Seed = None) -> None:
         """Start a new person with the same initial weights."""
         self._rng = np.random.default_rng(rng)

@@ -41,10 +41,10 @@ _COPIES = 400
 
 
 class OwnLevel(NamedTuple):
-    """State of the person, and a level (...) that moves at its own rate."""
+    """State of the person; weights, and last a level that moves at its own rate, (..., n + 1)."""
 
     state: Any
-    level: FloatArray
+    both: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,14 +183,17 @@ class WithLevel(Person):
         WithLevel
             With the same weights.
         """
-        changed: dict[str, Any] = {"initial": np.append(self.initial, level)}
-        return replace(self, person=replace(self.person, **changed))
+        return replace(self, person=self.person.with_initial(np.append(self.initial, level)))
 
     @property
     def imputation(self) -> Any:
         """How the person imputes hidden tests."""
         dial = self.person.imputation
         return dial[:-1, :-1] if isinstance(dial, np.ndarray) else dial
+
+    def with_initial(self, weights: FloatArray) -> WithLevel:
+        """Return the same person with other first weights (n,) and the same first level."""
+        return replace(self, person=self.person.with_initial(np.append(weights, self.level)))
 
     @property
     def learns_from_outcomes(self) -> bool:  # type: ignore[override]
@@ -206,7 +209,11 @@ class WithLevel(Person):
     def fresh(self, world: World, people: tuple[int, ...], start: ShownBefore) -> Any:
         """Return the state before the first round, with the first level."""
         state = self.person.fresh(with_constant(world), people, _wide_start(start))
-        return state if self.rate is None else OwnLevel(state, np.full(people, self.level))
+        if self.rate is None:
+            return state
+        both = self.person.weights_of(with_constant(world), state).copy()
+        both[..., -1] = self.level
+        return OwnLevel(state, both)
 
     def weights_of(self, world: World, state: Any) -> FloatArray:
         """Return the weights of the tests."""
@@ -218,23 +225,22 @@ class WithLevel(Person):
 
     def _both(self, world: World, state: Any) -> FloatArray:
         """Weights and level (..., n + 1)."""
-        inner = state if self.rate is None else state.state
-        both = self.person.weights_of(with_constant(world), inner)
         if self.rate is None:
-            return both
-        return np.concatenate([both[..., :-1], state.level[..., None]], axis=-1)
+            return self.person.weights_of(with_constant(world), state)
+        return np.asarray(state.both)
 
     def learn(
         self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Any:
         """Learn from the case with the constant as one more shown test."""
-        case, seen = _with_one(filled), _with_one(shown)
+        case, seen = with_one(filled), with_one(shown)
         if self.rate is None:
             return self.person.learn(with_constant(world), state, case, seen, outcome)
         added_up = np.sum(self._both(world, state) * case, axis=-1)
-        level = state.level + self.rate * (outcome - foreseen(world, added_up))
         inner = self.person.learn(with_constant(world), state.state, case, seen, outcome)
-        return OwnLevel(inner, level)
+        both = self.person.weights_of(with_constant(world), inner).copy()
+        both[..., -1] = state.both[..., -1] + self.rate * (outcome - foreseen(world, added_up))
+        return OwnLevel(inner, both)
 
     # --- has an expectation ---
 
@@ -260,13 +266,13 @@ class WithLevel(Person):
         """Replace weights and level (..., n + 1)."""
         if self.rate is None:
             return self.person.at_weights(state, weights)
-        return OwnLevel(self.person.at_weights(state.state, weights), weights[..., -1])
+        return OwnLevel(self.person.at_weights(state.state, weights), weights)
 
     def moves(
         self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """Return the map of weights and level, (..., n + 1, n + 1)."""
-        case, seen, wide = _with_one(filled), _with_one(shown), with_constant(world)
+        case, seen, wide = with_one(filled), with_one(shown), with_constant(world)
         if self.rate is None:
             return self.person.moves(wide, state, case, seen, outcome)
         turn, push = self.person.moves(wide, state.state, case, seen, outcome)
@@ -400,6 +406,25 @@ def constant_in(sets: SetFamily) -> SetFamily:
     return SetFamily(members, sets.sizes + 1, sets.prices, sets.tests + 1)
 
 
+def read_covariance(person: Person, world: World) -> FloatArray:
+    """Return the covariance from which a person imputes, with the constant if they have a level.
+
+    Parameters
+    ----------
+    person
+        Of any kind.
+    world
+        Where the tests come from.
+
+    Returns
+    -------
+    array of shape (n, n), or (n + 1, n + 1)
+        The constant is not correlated with any test.
+    """
+    omega = person.imputing_covariance(world)
+    return _bordered(omega, 1.0) if person.has_level else omega
+
+
 def _bordered(matrix: FloatArray, corner: float) -> FloatArray:
     """The matrix with one more row and column, 0 but for the corner."""
     wide = np.pad(matrix, (0, 1))
@@ -407,8 +432,8 @@ def _bordered(matrix: FloatArray, corner: float) -> FloatArray:
     return wide
 
 
-def _with_one(array: Any) -> Any:
-    """Append a 1 (True for what is shown) to the last axis."""
+def with_one(array: Any) -> Any:
+    """Return the array with a 1 (True for what is shown) appended to its last axis."""
     return np.concatenate([array, np.ones((*array.shape[:-1], 1), dtype=array.dtype)], axis=-1)
 
 
