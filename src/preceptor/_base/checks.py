@@ -120,6 +120,10 @@ def parse_spelling(text: str, decimal: str = ".") -> ParsedNumber | None:
     return ParsedNumber(float(plain), unit, is_bound, grouped is not None, plain)
 
 
+class AmbiguousNumber(ValueError):
+    """A text that could be two numbers: 1,234."""
+
+
 def parse_number(text: str, decimal: str | None = None, *, unit: str = "") -> float:
     """Parse a finite number.
 
@@ -193,7 +197,7 @@ def _read(text: str, decimal: str | None, unit: str) -> ParsedNumber:
         return point
     comma = _fitting(text, ",", unit)
     if decimal != "," and point is not None and comma is not None:
-        raise ValueError(f"could be {comma.text} or {point.text}; write one of them instead")
+        raise AmbiguousNumber(f"could be {comma.text} or {point.text}; write one of them instead")
     found = point if decimal == "." else comma or point
     if found is None:
         hint = " (write decimals with a point)" if decimal == "." and "," in text else ""

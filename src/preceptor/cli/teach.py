@@ -212,7 +212,7 @@ def _planned(plan: Path, found: Cases, people: dict[str, Any]) -> str:
 def _config(found: Cases, look: CourseLook, cells: dict[str, list[str | None]]) -> CourseConfig:
     """How the pages look."""
     from preceptor.live.course.course import CourseConfig, Look
-    from preceptor.live.course.wording import words_in
+    from preceptor.live.wording import words_in
 
     words_in(look.language)
     world, design = found.estimate.world, found.estimate.design

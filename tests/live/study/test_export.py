@@ -138,7 +138,8 @@ def test_results_are_exported_as_they_were_read_and_exactly(
             assert row[f"{test}_exact"] == exact.get(test, "")
             if test in exact:
                 look = study.configuration.tests.get(test, LookOfTest())
-                assert row[test] == number(float(exact[test]), look.decimals).replace("−", "-")
+                read = number(study.words, float(exact[test]), look.decimals)
+                assert row[test] == read.replace("−", "-")
                 compared += row[test] != exact[test]
     assert compared > 20
 

@@ -86,13 +86,13 @@ def test_truth_and_hidden_results_come_only_after_the_answer(somebody, database)
     ("typed", "complaint"),
     [
         ("", "the field is empty"),
-        ("twelve", "“twelve” is not a number"),
-        ("1,234", "“1,234” could be 1.234 or 1234"),
-        ("nan", "“nan” is not a number"),
-        ("inf", "“inf” is not a number"),
-        ("1e400", "“1e400” is too large"),
+        ("twelve", "“twelve” is no number that can be used here"),
+        ("1,234", "“1,234” could be two numbers"),
+        ("nan", "“nan” is no number that can be used here"),
+        ("inf", "“inf” is no number that can be used here"),
+        ("1e400", "“1e400” is no number that can be used here"),
         ("1e300", "“1e300” is far from any possible value"),
-        ("<script>", "“&lt;script&gt;” is not a number"),
+        ("<script>", "“&lt;script&gt;” is no number that can be used here"),
     ],
 )
 def test_what_is_not_a_number_is_said_and_kept_in_the_field(somebody, typed, complaint):

@@ -55,10 +55,10 @@ def test_what_does_not_fit_is_said_at_its_field(opened, somebody):
     who.fill(**{"question-0": "3", "question-2": "12", "question-3": "x" * 21})
     assert who.answer.status_code == 422
     for field, sentence in {
-        "question-0": "Question 1: choose one of the answers.",
+        "question-0": "Question 1: Choose one of the answers.",
         "question-1": "Question 2 has no answer yet.",
         "question-2": "Question 3: “12” is out of range: from 18 to 120.",
-        "question-3": "Question 4: The text is 1 characters too long.",
+        "question-3": "Question 4: The text is 1 character too long.",
     }.items():
         assert f'<a href="#{field}">{sentence}</a>' in who.text
         assert f'id="{field}-fault"' in who.text

@@ -182,7 +182,7 @@ def test_errors_are_summed_up_and_tied_to_their_field(visitor: Visitors):
     go_on(page)
     page.locator("#answer").fill("about 7")
     press(page, "Answer")
-    expect(page.get_by_role("alert")).to_contain_text("“about 7” is not a number")
+    expect(page.get_by_role("alert")).to_contain_text("“about 7” is no number")
     expect(page.locator("#answer")).to_have_value("about 7")
     expect(page.locator("#answer")).to_have_attribute("aria-invalid", "true")
     assert page.title().startswith("Error: ")

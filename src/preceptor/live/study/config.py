@@ -376,6 +376,8 @@ class Configuration(Part):
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     description: str = Field(default="", max_length=20_000)
     contact: str = Field(default="", max_length=500)
+    # Messages of the pages to change, by their keys (`preceptor/live/messages`).
+    words: dict[str, Line | Annotated[list[Line], Field(min_length=2, max_length=2)]] = {}
     seed: Annotated[StrictInt, Field(ge=0, lt=2**53)]
     people: Natural  # planned number who complete the study, over all arms
     tests: dict[str, LookOfTest] = {}

@@ -34,6 +34,7 @@ from preceptor.live.study.config import (
     Testing,
     Training,
 )
+from preceptor.live.wording import Words, change_faults, changed_words, words_in
 from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.simulation.named import EXEMPLAR, HUMAN_NAMES
@@ -225,6 +226,11 @@ class Study:
         return self.configuration.id
 
     @cached_property
+    def words(self) -> Words:
+        """The words of its pages."""
+        return changed_words(self.configuration.language, self.configuration.words)
+
+    @cached_property
     def protocol(self) -> Protocol:
         """The steps that a participant goes through."""
         return protocol_of(self.configuration.block)
@@ -279,8 +285,11 @@ class Study:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Study:
-        """Rebuild from plain data; `folder` may contain the problem file."""
-        given = dict(data)
+        """Rebuild from plain data; `folder` may contain the problem file.
+
+        Titles and texts that a block does not have are in the language of the study.
+        """
+        given = _worded(data)
         faults: list[str] = []
         problem = configuration = None
         try:
@@ -300,6 +309,12 @@ class Study:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the problem included."""
         said = self.configuration.model_dump(mode="json", exclude_defaults=True)
+        if self.words.messages is not words_in("en").messages:
+            # Titles are kept even where they are those of English studies.
+            for block, kept in zip(self.configuration.block, said["block"], strict=True):
+                kept |= {name: getattr(block, name) for name in _BUILT_IN[block.kind]}
+                if (scale := getattr(block, "confidence", None)) is not None:
+                    kept["confidence"] = scale.model_dump(mode="json")
         return {**said, "format": self.configuration.format, "problem": self.problem.to_dict()}
 
     @classmethod
@@ -315,6 +330,47 @@ class Study:
     def sha256(self) -> str:
         """Hash of `to_json`, which the registration fixes."""
         return sha256_of(self.to_json())
+
+
+# Fields of blocks that are written in the language of the study, and the keys of their messages.
+_BUILT_IN: dict[str, dict[str, str]] = {
+    "consent": {"title": "title_consent", "agree": "agree"},
+    "instructions": {"title": "title_instructions"},
+    "practice": {"title": "title_practice"},
+    "training": {"title": "title_training"},
+    "test": {"title": "title_test"},
+    "break": {"title": "title_break", "text": "break_text"},
+    "survey": {"title": "title_survey"},
+    "debrief": {"title": "title_debrief"},
+}
+
+
+def _worded(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A study's data with the built-in texts of its language where it has none of its own.
+
+    Whatever is not as it must be is left to the checks.
+    """
+    given = dict(data)
+    language, changes, blocks = (given.get(key) for key in ("language", "words", "block"))
+    is_sound = isinstance(changes or {}, Mapping) and not any(change_faults("", changes or {}))
+    if not isinstance(language or "en", str) or not isinstance(blocks, list) or not is_sound:
+        return given
+    messages = changed_words(language or "en", changes or {}).messages
+    if messages is words_in("en").messages:
+        return given
+    given["block"] = [
+        _worded_block(block, messages) if isinstance(block, Mapping) else block for block in blocks
+    ]
+    return given
+
+
+def _worded_block(block: Mapping[str, Any], messages: Mapping[str, Any]) -> dict[str, Any]:
+    fields = _BUILT_IN.get(str(block.get("kind")), {})
+    made = {**{name: messages[key] for name, key in fields.items()}, **block}
+    if isinstance(made.get("confidence"), Mapping):
+        sure = {"text": messages["how_sure"], "ends": [messages["sure_low"], messages["sure_high"]]}
+        made["confidence"] = {**sure, **made["confidence"]}
+    return made
 
 
 def _problem(given: Any, folder: Path | None) -> Problem:
@@ -348,6 +404,7 @@ def _faults(study: Study) -> Iterator[str]:
     said, problem = study.configuration, study.problem
     if said.id in _TAKEN:
         yield f"id: {said.id!r} is the address of another page; choose another one"
+    yield from change_faults("words", said.words)
     names = [arm.name for arm in said.arm]
     yield from (f"arm: the name {name!r} occurs twice" for name in repeated(names))
     tests = problem.world.tests

@@ -31,6 +31,7 @@ from preceptor.live.study.arms import Arm
 from preceptor.live.study.cases import ArmDraw, Filled, case_list, draw, pool_rows
 from preceptor.live.study.config import Instructions, Testing, Training
 from preceptor.live.study.study import Protocol, Step, Study, Trial
+from preceptor.live.wording import Words
 from preceptor.simulation.choosing import RandomOrder
 
 
@@ -62,6 +63,11 @@ class LiveStudy:
     def id(self) -> str:
         """Its name in addresses."""
         return self.study.id
+
+    @property
+    def words(self) -> Words:
+        """The words of its pages."""
+        return self.study.words
 
     @property
     def protocol(self) -> Protocol:

@@ -21,13 +21,13 @@ from starlette.responses import RedirectResponse, Response
 from preceptor.live.course.course import Course, course_of, read
 from preceptor.live.course.lesson import CourseTutors, Lesson, lesson_of
 from preceptor.live.course.progress import SeenTrainee
-from preceptor.live.course.wording import Words, words_in
 from preceptor.live.service.live import Live, live_of
 from preceptor.live.service.settings import Recent
 from preceptor.live.store import courses
 from preceptor.live.store.courses import Trainee
 from preceptor.live.web.pages import page
 from preceptor.live.web.study_access import Elsewhere, limit_rate
+from preceptor.live.wording import Words, words_in
 
 _COOKIE, _PATH = "trainee", "/c"
 NOW = "/c/now"

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from preceptor._base.values import FloatArray
 from preceptor.live.course.progress import ProgressCurve
-from preceptor.live.course.wording import Words
+from preceptor.live.wording import Words
 from preceptor.report.charts import DASHES, Axis, Line, line_chart
 from preceptor.report.palette import ACCENT, GREY, PLAN
 

@@ -204,7 +204,7 @@ async def may_run_bots(request: Request) -> bool:
 
 
 def now_path(study: str, note: str | None = None) -> str:
-    """Path of the current step; `note` names a sentence of `study_pages.NOTES`."""
+    """Path of the current step; `note` names a sentence of `study_pages`."""
     return f"/s/{study}/now" + ("" if note is None else f"?note={note}")
 
 

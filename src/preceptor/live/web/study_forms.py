@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from preceptor._base.checks import parse_number, parse_share
+from preceptor._base.checks import AmbiguousNumber, parse_number, parse_share
 from preceptor.errors import InvalidInput
 from preceptor.live.store.rounds import StoredRound
 from preceptor.live.study.config import (
@@ -30,6 +30,7 @@ from preceptor.live.study.config import (
 )
 from preceptor.live.study.study import Step
 from preceptor.live.study.taking_part import CaseAnswer, LiveStudy
+from preceptor.live.wording import Words
 
 _STARS = re.compile(r"(?<![\w*])\*(?! )([^*]+)(?<! )\*(?![\w*])")
 
@@ -66,16 +67,14 @@ def _emphasised(text: str) -> Markup:
     return Markup(_STARS.sub(r"<em>\1</em>", str(escape(text))))
 
 
-def number(value: float, decimals: int, unit: str = "") -> str:
-    """Format a number with a true minus sign, which screen readers pronounce.
+def number(words: Words, value: float, decimals: int, unit: str = "") -> str:
+    """Format a number without marks between thousands, which participants must not type either.
 
-    >>> number(-1.25, 1, "kg")
-    '−1.2 kg'
+    >>> from preceptor.live.wording import words_in
+    >>> number(words_in("de"), -1000.25, 1, "kg")
+    '−1000,2 kg'
     """
-    text = f"{value:.{decimals}f}"
-    if text.startswith("-"):
-        text = f"−{text[1:]}" if float(text) else text[1:]
-    return text + (unit if unit == "%" else f" {unit}" if unit else "")
+    return words.number(value, decimals, unit, is_grouped=False)
 
 
 def results(here: LiveStudy, there: StoredRound) -> list[Spoken]:
@@ -92,7 +91,7 @@ def results(here: LiveStudy, there: StoredRound) -> list[Spoken]:
         if isinstance(value, str):
             found.append(Spoken(value, value, label))
         elif value is not None:
-            text = number(value, look.decimals, look.unit)
+            text = number(here.words, value, look.decimals, look.unit)
             found.append(Spoken(text, repr(value), label))
     return found
 
@@ -107,7 +106,7 @@ def outcome_name(here: LiveStudy) -> str:
 def _two(here: LiveStudy) -> Sequence[str]:
     units = here.study.problem.world.units
     levels = None if units is None else units.outcome_levels
-    return levels or ("No", "Yes")
+    return levels or (here.words.say("no"), here.words.say("yes"))
 
 
 def choices(here: LiveStudy) -> list[tuple[str, str]]:
@@ -120,10 +119,10 @@ def answer(here: LiveStudy, value: float) -> Spoken:
     """Format an answer."""
     look = here.study.configuration.outcome
     if here.study.answer == "percent":
-        return Spoken(number(100.0 * value, look.decimals, "%"), repr(value))
+        return Spoken(number(here.words, 100.0 * value, look.decimals, "%"), repr(value))
     if here.study.answer == "yes or no":
         return Spoken(_two(here)[int(value)], repr(value))
-    return Spoken(number(value, look.decimals, look.unit), repr(value))
+    return Spoken(number(here.words, value, look.decimals, look.unit), repr(value))
 
 
 def truth(here: LiveStudy, value: float) -> Spoken:
@@ -135,17 +134,17 @@ def truth(here: LiveStudy, value: float) -> Spoken:
 
 def verdict(here: LiveStudy, said: float, true: float) -> str:
     """The error of an answer, in words."""
-    look = here.study.configuration.outcome
+    look, words = here.study.configuration.outcome, here.words
     if here.study.answer == "yes or no":
-        return "That was right." if said == true else "That was not right."
+        return words.say("right" if said == true else "not_right")
     if here.study.answer == "percent":
-        points = number(100.0 * abs(true - said), look.decimals)
-        return f"You were off by {points} percentage points."
+        points = number(words, 100.0 * abs(true - said), look.decimals)
+        return words.say("off_points", points=points)
     off = abs(said - true)
     if float(f"{off:.{look.decimals}f}") == 0.0:
-        return "That was exactly right."
-    how = "high" if said > true else "low"
-    return f"You were {number(off, look.decimals, look.unit)} too {how}."
+        return words.say("exactly_right")
+    key = "too_high" if said > true else "too_low"
+    return words.say(key, off=number(words, off, look.decimals, look.unit))
 
 
 Form = Mapping[str, Any]
@@ -171,13 +170,14 @@ def text_of(form: Form, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _typed(typed: str, read: Callable[[str], float]) -> float:
+def _typed(words: Words, typed: str, read: Callable[[str], float]) -> float:
     if not typed:
-        raise InvalidForm({"answer": "Type a number; the field is empty."})
+        raise InvalidForm({"answer": words.say("empty_number")})
     try:
         return read(typed)
     except ValueError as error:
-        said = f"“{_short(typed)}” {error}. Type a number like 12.5 or 12,5."
+        key = "two_numbers" if isinstance(error, AmbiguousNumber) else "bad_number"
+        said = words.say(key, typed=_short(typed), example=words.say("number_example"))
         raise InvalidForm({"answer": said}) from None
 
 
@@ -198,7 +198,7 @@ def _answer(here: LiveStudy, step: Step, form: Form) -> CaseAnswer:
     if scale is not None:
         sent_with["confidence"] = _point(text_of(form, "confidence"), scale.size)
         if sent_with["confidence"] is None:
-            faults["confidence"] = "Choose how sure you are."
+            faults["confidence"] = here.words.say("choose_sure")
     if faults:
         raise InvalidForm(faults)
     return CaseAnswer(value, sent_with)
@@ -211,55 +211,56 @@ def _point(typed: str, size: int) -> int | None:
 
 
 def _predicted(here: LiveStudy, form: Form) -> float:
-    typed, kind = text_of(form, "answer"), here.study.answer
+    typed, kind, words = text_of(form, "answer"), here.study.answer, here.words
     if kind == "yes or no":
         if typed not in ("0", "1"):
-            raise InvalidForm({"answer": "Choose one of the two answers."})
+            raise InvalidForm({"answer": words.say("bad_choice")})
         return float(typed)
     if kind == "percent":
-        share = _typed(typed, _share)
+        share = _typed(words, typed, _share)
         if not 0.0 <= share <= 1.0:
-            raise InvalidForm({"answer": f"“{_short(typed)}” is not between 0 and 100 percent."})
+            raise InvalidForm({"answer": words.say("bad_percent", typed=_short(typed))})
         return share
     look = here.study.configuration.outcome
-    value = _within(_typed(typed, _number), typed, look)
+    value = _within(words, _typed(words, typed, _number), typed, look)
     try:
         return here.guide.words.answer(value)
     except InvalidInput:
-        said = f"“{_short(typed)}” is far from any possible value; please check it."
+        said = words.say("far_off", typed=_short(typed))
         raise InvalidForm({"answer": said}) from None
 
 
-def _within(value: float, typed: str, look: LookOfOutcome | NumberQuestion) -> float:
+def _within(words: Words, value: float, typed: str, look: LookOfOutcome | NumberQuestion) -> float:
     low, high = look.low, look.high
     if (low is not None and value < low) or (high is not None and value > high):
-        raise InvalidForm({"answer": f"“{_short(typed)}” is out of range: {limits(look)}."})
+        said = words.say("out_of_range", typed=_short(typed), limits=limits(words, look))
+        raise InvalidForm({"answer": said})
     return value
 
 
-def limits(look: LookOfOutcome | NumberQuestion) -> str:
+def limits(words: Words, look: LookOfOutcome | NumberQuestion) -> str:
     """The range of answers, in words; empty if there are no limits."""
-    low = None if look.low is None else f"{number_as_typed(look.low)}"
-    high = None if look.high is None else f"{number_as_typed(look.high)}"
+    low = None if look.low is None else number_as_typed(words, look.low)
+    high = None if look.high is None else number_as_typed(words, look.high)
     if low is not None and high is not None:
-        return f"from {low} to {high}"
+        return words.say("range", low=low, high=high)
     if low is not None:
-        return f"at least {low}"
-    return "" if high is None else f"at most {high}"
+        return words.say("at_least", low=low)
+    return "" if high is None else words.say("at_most", high=high)
 
 
-def number_as_typed(value: float) -> str:
+def number_as_typed(words: Words, value: float) -> str:
     """Format a limit, as short as possible."""
-    return number(value, 0) if value == int(value) else repr(value).replace("-", "−")
+    if value == int(value):
+        return number(words, value, 0)
+    return words.marked(repr(value)).replace("-", "−")
 
 
 def _consent(here: LiveStudy, step: Step, form: Form) -> bool:
     if text_of(form, "choice") == "no":
         return False
     if not text_of(form, "agree"):
-        raise InvalidForm(
-            {"agree": "Tick the box if you agree; if you do not, choose the other button."}
-        )
+        raise InvalidForm({"agree": here.words.say("agree_fault")})
     return True
 
 
@@ -272,7 +273,7 @@ def _quiz(here: LiveStudy, step: Step, form: Form) -> list[int]:
         if given is not None:
             chosen.append(given)
         else:
-            faults[f"question-{i}"] = f"Question {i + 1} has no answer yet."
+            faults[f"question-{i}"] = here.words.say("no_answer", n=i + 1)
     if faults:
         raise InvalidForm(faults)
     return chosen
@@ -289,34 +290,35 @@ def _survey(here: LiveStudy, step: Step, form: Form) -> dict[str, Any]:
         given[question.name] = None
         if not typed:
             if not question.optional:
-                faults[field] = f"Question {i + 1} has no answer yet."
+                faults[field] = here.words.say("no_answer", n=i + 1)
             continue
         try:
-            given[question.name] = _surveyed(question, typed)
+            given[question.name] = _surveyed(here.words, question, typed)
         except InvalidForm as unfit:
-            faults[field] = f"Question {i + 1}: {unfit.faults['answer']}"
+            said = unfit.faults["answer"]
+            faults[field] = here.words.say("question_fault", n=i + 1, fault=said)
     if faults:
         raise InvalidForm(faults)
     return given
 
 
-def _surveyed(question: SurveyQuestion, typed: str) -> float | str:
+def _surveyed(words: Words, question: SurveyQuestion, typed: str) -> float | str:
     if isinstance(question, NumberQuestion):
-        return _within(_typed(typed, _number), typed, question)
+        return _within(words, _typed(words, typed, _number), typed, question)
     if isinstance(question, TextQuestion):
         if len(typed) > question.longest:
             over = len(typed) - question.longest
-            raise InvalidForm({"answer": f"The text is {over:,} characters too long."})
+            raise InvalidForm({"answer": words.say("text_too_long", n=over)})
         return typed
     assert isinstance(question, (ChoiceQuestion, LikertQuestion))
     point = _point(typed, question.size)
     if point is None:
-        raise InvalidForm({"answer": "choose one of the answers."})
+        raise InvalidForm({"answer": words.say("choose_one")})
     return point
 
 
 def _check(here: LiveStudy, step: Step, form: Form) -> float:
-    return _typed(text_of(form, "answer"), _number)
+    return _typed(here.words, text_of(form, "answer"), _number)
 
 
 def _comment(here: LiveStudy, step: Step, form: Form) -> str:

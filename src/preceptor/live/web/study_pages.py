@@ -9,13 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import Request
+from markupsafe import Markup
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from preceptor.live.store import participants
 from preceptor.live.store.chain import seconds_until
-from preceptor.live.study.config import Configuration, Instructions, Testing
-from preceptor.live.study.study import Step
+from preceptor.live.study.config import Instructions, Testing
+from preceptor.live.study.study import Step, Study
 from preceptor.live.study.taking_part import due_at
 from preceptor.live.web.pages import page
 from preceptor.live.web.study_access import Visit
@@ -30,13 +31,12 @@ from preceptor.live.web.study_forms import (
     verdict,
 )
 
-NOTES = {
-    "already": "That was answered already, perhaps in another tab or on another device. The first "
-    "answer counts. The study has moved on; this is your current page.",
-    "again": "That form was out of date, so nothing was changed. This is your current page.",
-    "back": "Welcome back. You continue where you were.",
+_NOTES = {
+    "already": ("already", "moved_on"),
+    "again": ("again",),
+    "back": ("welcome_back",),
 }
-"""Sentences that an address may name."""
+"""Messages that an address may name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ async def step_page(
     step = here.step(who.stage)
     own = await _content(visit, step)
     status = 422 if wrong.faults else 200
-    said = {"faults": wrong.faults, "typed": wrong.typed, "note": NOTES.get(note, "")}
+    noted = " ".join(map(here.words.say, _NOTES.get(note, ())))
+    said = {"faults": wrong.faults, "typed": wrong.typed, "note": noted}
     template = f"study_{_TEMPLATES.get(step.kind, step.kind)}.html.j2"
     return page(request, template, status, **{**common(visit), **said, **own})
 
@@ -66,7 +67,7 @@ def common(visit: Visit) -> dict[str, Any]:
     """Context of all pages of a participant."""
     here, who = visit.here, visit.who
     return {
-        **anonymous(here.study.configuration),
+        **anonymous(here.study),
         "who": who,
         "csrf": visit.csrf,
         "done": min(who.stage, here.protocol.end),
@@ -93,7 +94,7 @@ async def _content(visit: Visit, step: Step) -> dict[str, Any]:
             return own | await _due(visit, block)
         case "survey":
             text = block.text or ""
-            own["limits"] = limits
+            own |= {"limits": limits, "words": visit.here.words}
         case "check":
             text = block.check[step.index].text
         case "page" if isinstance(block, Instructions):
@@ -101,11 +102,9 @@ async def _content(visit: Visit, step: Step) -> dict[str, Any]:
             own |= {"page_number": step.index + 1, "page_count": len(block.pages)}
             own["missed"] = await _missed(visit, block) if step.index == 0 else []
         case "break" if block.kind != "break":  # between two rounds of another block
-            own["title"] = "A break"
-            text = (
-                f"{step.index} of {visit.here.protocol.length_of(step.block)} cases are done. Take "
-                "a break if you like. Continue when you are ready."
-            )
+            say, length = visit.here.words.say, visit.here.protocol.length_of(step.block)
+            own["title"] = say("title_break")
+            text = f"{say('break_done', n=step.index, all=length)} {say('break_text')}"
         case _:
             text = block.text
     return own | {"text": paragraphs(text)}
@@ -134,10 +133,14 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
         "cases": here.protocol.length_of(step.block),
         "case_number": there.case_number,
         "results": results(here, there),
-        "outcome": outcome_name(here),
+        "outcome": Markup('<span lang="{}">{}</span>').format(
+            here.study.configuration.language, outcome_name(here)
+        ),
         "kind": here.study.answer,
         "unit": "%" if here.study.answer == "percent" else look.unit,
-        "limits": "from 0 to 100" if here.study.answer == "percent" else limits(look),
+        "limits": here.words.say("range", low="0", high="100")
+        if here.study.answer == "percent"
+        else limits(here.words, look),
         "low": 0.0 if here.study.answer == "percent" else look.low,
         "high": 100.0 if here.study.answer == "percent" else look.high,
         "places": 10.0**-look.decimals,
@@ -152,8 +155,11 @@ async def _due(visit: Visit, block: Testing) -> dict[str, Any]:
     due = await visit.live.store.reading(lambda connection: due_at(connection, who))
     first = datetime.fromisoformat(due)
     last = first + timedelta(days=block.within_days)
-    days = [moment.strftime("%A, %d %B %Y, %H:%M UTC") for moment in (first, last)]
-    return {"due": due, "days": days, "is_due": seconds_until(due) <= 0.0}
+    words = visit.here.words
+    days = [words.date(moment.isoformat(), "moment_format") for moment in (first, last)]
+    linked = Markup('<time datetime="{}">{}</time>').format(due, days[0])
+    said = words.say("part_later", first=linked, last=days[1])
+    return {"said": said, "is_due": seconds_until(due) <= 0.0}
 
 
 async def _missed(visit: Visit, block: Instructions) -> list[str]:
@@ -173,9 +179,9 @@ async def _missed(visit: Visit, block: Instructions) -> list[str]:
 
 def wait_page(request: Request, visit: Visit) -> Response:
     """The next case takes a while; the page reloads by itself."""
-    said = "Your next case is being prepared. This page continues by itself."
+    say = visit.here.words.say
     context = {**common(visit), "again": f"/s/{visit.here.id}/now"}
-    answered = notice(request, context, "One moment", said, status=503)
+    answered = notice(request, context, say("one_moment"), say("being_prepared"), status=503)
     answered.headers["Refresh"] = answered.headers["Retry-After"] = "1"
     return answered
 
@@ -188,42 +194,37 @@ def notice(
     return page(request, "study_notice.html.j2", status, **said)
 
 
-def anonymous(study: Configuration) -> dict[str, Any]:
+def anonymous(study: Study) -> dict[str, Any]:
     """Context of pages without a participant."""
-    return {"study": study, "who": None, "note": "", "faults": {}}
+    speaks = {"say": study.words.say, "language": study.words.language}
+    return {"study": study.configuration, "who": None, "note": "", "faults": {}, **speaks}
 
 
 def _ended(request: Request, visit: Visit) -> Response:
     who, said = visit.who, visit.here.study.configuration
-    title, sentences = _end_words(visit)
+    title, sentence = _end_words(visit)
     redirect = None
     if said.completion.redirect is not None and who.code is not None:
         redirect = said.completion.redirect.replace("{code}", quote(who.code, safe=""))
-    own = {"title": title, "sentences": sentences, "code": who.code, "redirect": redirect}
+    own = {"title": title, "sentences": [sentence], "code": who.code, "redirect": redirect}
     return page(request, "study_end.html.j2", 200, **common(visit), **own)
 
 
 _ENDS = {
-    "completed": ("Thank you", ["You have finished. Your answers have been saved."]),
-    "no consent": ("You did not agree", ["That is fine. You can close this page."]),
-    "withdrawn": ("You have withdrawn", ["Nothing more is asked of you."]),
+    "completed": ("thanks", "thanks_why"),
+    "no consent": ("no_consent", "no_consent_why"),
+    "withdrawn": ("withdrawn", "withdrawn_why"),
 }
 
 
-def _end_words(visit: Visit) -> tuple[str, list[str]]:
-    """Title and sentences of the last page."""
-    who = visit.who
+def _end_words(visit: Visit) -> tuple[str, str]:
+    """Title and sentence of the last page."""
+    who, say = visit.who, visit.here.words.say
+    keys = "screened_out", "screened_out_why"
     if who.status in _ENDS:
-        return _ENDS[who.status]
-    if who.is_lapsed and visit.here.study.configuration.recruiting.resume == "block":
-        return "Too long ago", [
-            "You were away for longer than this study allows, so you cannot continue."
-        ]
-    if who.is_lapsed or visit.here.step(who.stage).kind in ("consent", "ask"):
-        return "No more people are needed", [
-            "All places have been taken in the meantime. Thank you for your interest and your time."
-        ]
-    return "The study ends here for you", [
-        "The questions about the instructions were not answered correctly, so you cannot continue. "
-        "Thank you for your time."
-    ]
+        keys = _ENDS[who.status]
+    elif who.is_lapsed and visit.here.study.configuration.recruiting.resume == "block":
+        keys = "too_late", "too_late_why"
+    elif who.is_lapsed or visit.here.step(who.stage).kind in ("consent", "ask"):
+        keys = "study_full", "no_place_why"
+    return say(keys[0]), say(keys[1])

@@ -167,10 +167,6 @@ async def _late(visit: access.Visit, stage: int, form: Form) -> str | None:
     return await visit.live.store.reading(note)
 
 
-_KEPT = "Your answers so far are kept, but nothing in them identifies you any more."
-_ERASED = "Everything that you have answered has been erased."
-
-
 @taking_part_router.get("/s/{study}")
 async def landing(request: Request, study: str) -> Response:
     """Description of the study, with a button to begin or to continue."""
@@ -189,7 +185,7 @@ async def landing(request: Request, study: str) -> Response:
 
 def _landing(request: Request, here: LiveStudy, *, goes_on: bool, recruiter: str) -> Response:
     own = {"goes_on": goes_on, "recruiter": recruiter}
-    return page(request, "study_landing.html.j2", 200, **anonymous(here.study.configuration), **own)
+    return page(request, "study_landing.html.j2", 200, **anonymous(here.study), **own)
 
 
 def _is_other(here: LiveStudy, who: Participant, recruiter: str) -> bool:
@@ -218,49 +214,22 @@ def _why_not(connection: Connection, here: LiveStudy, recruiter: str) -> str | N
     return "unnamed" if said.parameter is not None and not recruiter else None
 
 
+# Status of the answer, and messages of the title and of the reason.
 _NOTICES = {
-    "closed": (
-        200,
-        "This study is over",
-        "The study takes no more participants. Thank you for your interest.",
-    ),
-    "full": (
-        200,
-        "No more people are needed",
-        "All places are taken. One may become free again: come back later if you like.",
-    ),
-    "links": (
-        200,
-        "A study by invitation",
-        "To take part you need the personal link that you were sent. Open it in this browser.",
-    ),
-    "unnamed": (
-        400,
-        "A part of the address is missing",
-        "Go back to the page that invited you, and follow its link: it says who you are there.",
-    ),
-    "withdrawn": (
-        409,
-        "You have withdrawn",
-        "You have withdrawn from this study and cannot take part again.",
-    ),
-    "elsewhere": (
-        409,
-        "You have already started",
-        "You have begun this study already. Continue in the browser in which you began, or open "
-        "your personal link here.",
-    ),
-    "unknown": (
-        404,
-        "This link does not lead anywhere",
-        "It may have been replaced by a newer one, or a part of it is missing.",
-    ),
+    "closed": (200, "study_over", "study_over_why"),
+    "full": (200, "study_full", "study_full_why"),
+    "links": (200, "by_invitation", "by_invitation_why"),
+    "unnamed": (400, "no_name", "no_name_why"),
+    "withdrawn": (409, "withdrawn", "withdrawn_before"),
+    "elsewhere": (409, "has_begun", "has_begun_why"),
+    "unknown": (404, "unknown_link", "link_unknown_why"),
 }
 
 
 def _notice(request: Request, here: LiveStudy, name: str) -> Response:
-    status, title, said = _NOTICES[name]
-    return notice(request, anonymous(here.study.configuration), title, said, status=status)
+    status, title, why = _NOTICES[name]
+    say = here.words.say
+    return notice(request, anonymous(here.study), say(title), say(why), status=status)
 
 
 @taking_part_router.post("/s/{study}")
@@ -314,7 +283,7 @@ async def personal(request: Request, study: str, secret: str) -> Response:
     here = await access.studies_of(request).find(study)
     if not await _is_known(request, here, secret):
         return _notice(request, here, "unknown")
-    context = anonymous(here.study.configuration)
+    context = anonymous(here.study)
     return page(request, "study_personal.html.j2", 200, **context, secret=secret)
 
 
@@ -380,9 +349,9 @@ async def withdraw(request: Request, study: str) -> Response:
 async def withdrawn(request: Request, study: str) -> Response:
     """Confirmation of a withdrawal."""
     here = await access.studies_of(request).find(study)
-    said = here.study.configuration
-    kept = _ERASED if said.privacy.withdrawal == "erase" else _KEPT
-    return notice(request, anonymous(said), "You have withdrawn", kept, "You can close this page.")
+    erases = here.study.configuration.privacy.withdrawal == "erase"
+    keys = ("withdrawn", "withdrawn_erased" if erases else "withdrawn_kept", "close_page")
+    return notice(request, anonymous(here.study), *map(here.words.say, keys))
 
 
 def _erases(visit: access.Visit) -> bool:

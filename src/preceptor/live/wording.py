@@ -1,17 +1,22 @@
-"""All words of the course's pages, in the language of its message catalogue.
+"""All words of the pages of courses and studies, in the language of a message catalogue.
 
 A catalogue is one file in `messages`, named after its language. A message with two forms is chosen
-by the number `n`. `tests/live/course/test_wording.py` compares the catalogues.
+by the number `n`. `tests/live/test_wording.py` compares them. A study file may change messages.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from string import Formatter
 from typing import Any
 
+from markupsafe import Markup, escape
+
+from preceptor._base.words import unknown_name_faults
 from preceptor.errors import InvalidInput
 
 # Ratios of weights below and beyond these are said without a number.
@@ -39,11 +44,15 @@ class Words:
             name: self.number(value, 0) if isinstance(value, int) else value
             for name, value in values.items()
         }
+        if any(isinstance(value, Markup) for value in shown.values()):
+            return escape(message).format(**shown)
         return str(message.format(**shown))
 
-    def number(self, value: float, decimals: int, unit: str = "") -> str:
+    def number(
+        self, value: float, decimals: int, unit: str = "", *, is_grouped: bool = True
+    ) -> str:
         """A number with a true minus sign, which screen readers pronounce."""
-        text = self.marked(f"{abs(value):,.{decimals}f}")
+        text = self.marked(f"{abs(value):{',' if is_grouped else ''}.{decimals}f}")
         minus = "−" if value < 0 and any(c in "123456789" for c in text) else ""
         return minus + text + (unit if unit == "%" else f" {unit}" if unit else "")
 
@@ -76,14 +85,14 @@ class Words:
             return self.say("hours_ago", n=int(seconds // 3_600))
         return self.date(moment)
 
-    def date(self, moment: str) -> str:
-        """The day of a stored time."""
-        return datetime.fromisoformat(moment).strftime(self.messages["date_format"])
+    def date(self, moment: str, form: str = "date_format") -> str:
+        """The day of a stored time, or the time as another message writes it."""
+        return datetime.fromisoformat(moment).strftime(self.messages[form])
 
 
 def languages() -> list[str]:
     """Languages that have a catalogue."""
-    folder = files("preceptor.live.course") / "messages"
+    folder = files("preceptor.live") / "messages"
     return sorted(each.name[:-5] for each in folder.iterdir() if each.name.endswith(".toml"))
 
 
@@ -98,5 +107,64 @@ def words_in(language: str) -> Words:
     """
     if language not in languages():
         raise InvalidInput(f"language: {language!r}, must be one of {', '.join(languages())}")
-    text = (files("preceptor.live.course") / "messages" / f"{language}.toml").read_text("utf-8")
+    text = (files("preceptor.live") / "messages" / f"{language}.toml").read_text("utf-8")
     return Words(language, tomllib.loads(text))
+
+
+Message = str | list[str]
+
+
+def changed_words(language: str, changes: Mapping[str, Message]) -> Words:
+    """The messages of a language, or in English if it has no catalogue, with changes.
+
+    >>> changed_words("en", {"case_of": "Plant {n} of {all}"}).say("case_of", n=1, all=9)
+    'Plant 1 of 9'
+    """
+    there = language.split("-")[0]
+    words = words_in(there if there in languages() else "en")
+    if not changes:
+        return words
+    # Changed words are in the language that the study says it is in.
+    return Words(language, {**words.messages, **changes})
+
+
+def change_faults(where: str, changes: Mapping[str, Message]) -> Iterator[str]:
+    """A sentence for each change that the catalogue does not allow."""
+    known = words_in("en").messages
+    yield from unknown_name_faults(where, changes, list(known))
+    for key in changes.keys() & known.keys():
+        before, after = known[key], changes[key]
+        is_text = all(isinstance(text, str) for text in _forms(after))
+        if isinstance(before, list) != isinstance(after, list) or not is_text:
+            yield f"{where}.{key}: must be {_SHAPES[isinstance(before, list)]}"
+            continue
+        allowed = {name for text in _forms(before) for name in _gaps(text)}
+        for text in _forms(after):
+            try:
+                strange = sorted(_gaps(text) - allowed)
+            except ValueError:
+                yield f"{where}.{key}: {text!r} has a brace too many or too few; write {{{{ for {{"
+                continue
+            if strange:
+                there = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no gaps"
+                yield f"{where}.{key}: {text!r} has the gap {{{strange[0]}}}; there is {there}"
+
+
+_SHAPES = ("one text", "a list of two texts: for one, and for any other number")
+
+
+def _forms(message: Message) -> list[str]:
+    return message if isinstance(message, list) else [message]
+
+
+def _gaps(text: str) -> set[str]:
+    """Gaps as they are written; one with a format, such as {n:9}, is none of those that there are.
+
+    >>> sorted(_gaps("{n} of {all:9}"))
+    ['all:9', 'n']
+    """
+    return {
+        name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+        for _, name, form, conversion in Formatter().parse(text)
+        if name is not None
+    }

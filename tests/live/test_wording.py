@@ -12,9 +12,9 @@ import pytest
 import preceptor
 from preceptor.errors import InvalidInput
 from preceptor.live.course.progress import ProgressCurve
-from preceptor.live.course.wording import languages, words_in
 from preceptor.live.store.chain import written
 from preceptor.live.web.course_pictures import progress_picture
+from preceptor.live.wording import languages, words_in
 
 PACKAGE = Path(preceptor.__file__).parent / "live"
 
@@ -38,13 +38,13 @@ def test_every_catalogue_has_the_same_messages_with_the_same_gaps(language: str)
 
 
 def test_every_message_is_used_and_every_used_message_exists() -> None:
-    files = [*PACKAGE.glob("web/c*.py"), *PACKAGE.glob("course/*.py")]
-    files += PACKAGE.glob("web/templates/c*.j2")
+    files = [*PACKAGE.glob("web/*.py"), *PACKAGE.glob("course/*.py"), *PACKAGE.glob("study/*.py")]
+    files += [*PACKAGE.glob("web/templates/*.j2"), PACKAGE / "wording.py"]
     text = "\n".join(each.read_text("utf-8") for each in files)
     known = words_in("en").messages
     said = set(re.findall(r"say\(\s*\"(\w+)\"\s*[,)]", text))
     assert said <= known.keys()
-    quoted = set(re.findall(r"\"(\w+)\"", text))
+    quoted = set(re.findall(r"[\"'](\w+)[\"']", text))
     by_prefix = tuple(re.findall(r"\"(\w+_)\"(?: ~| \+)", text))
     by_prefix += tuple(f"{each}_" for each in re.findall(r"words\.weight\(\"(\w+)\"", text))
     assert {key for key in known if key not in quoted and not key.startswith(by_prefix)} == set()
