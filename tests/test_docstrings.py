@@ -33,7 +33,7 @@ PACKAGES = [
 ]
 BELIEFS = "preceptor.people.beliefs"
 # Public names of a module whose package does not list them.
-EVALUATION = ("Evaluation", "evaluate_with_error", "losses")
+EVALUATION = ("losses",)
 
 # Records that functions return and nobody makes: fields are explained as attributes, and the
 # example is that of the function.
@@ -53,7 +53,6 @@ RETURNED_BY = {
     "Verdict": "verdict",
     "Weighed": "weigh",
     "DataSet": "load_diabetes",
-    "Evaluation": "evaluate_with_error",
     "ExplorationCertificate": "exploration_certificate",
     "ExplorationTerms": "exploration_terms",
     "Finding": "reproduce",

@@ -164,7 +164,7 @@ def test_commitments_of_many_states(curve, horizon, rng):
     commits = CommitValues(problem, 4, left)
     costs, chosen = commits.best(counts)
     for row in (0, 65):
-        each = [commit_value(problem, counts[row], s, left).value for s in problem.sets]
+        each = [commit_value(problem, counts[row], s, left) for s in problem.sets]
         assert_allclose((costs[row], each[chosen[row]]), min(each))
     limits = np.full(len(counts), np.median(costs))
     wanted = costs <= limits

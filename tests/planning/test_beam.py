@@ -34,7 +34,7 @@ def plain_beam(problem, width, layers):
         scores = {
             counts: value
             + problem.discount ** (t + 1)
-            * min(commit_value(problem, start + counts, s, left).value for s in sets)
+            * min(commit_value(problem, start + counts, s, left) for s in sets)
             for counts, value in children.items()
         }
         kept = sorted(scores, key=scores.__getitem__)[:width]
@@ -60,7 +60,7 @@ def test_best_commitment_of_many_states(problem, seed):
     costs, chosen = CommitValues(problem, 6, left).best(counts)
     start = np.array(problem.start_counts)
     for row in (0, 1, 69):
-        each = [commit_value(problem, start + counts[row], s, left).value for s in problem.sets]
+        each = [commit_value(problem, start + counts[row], s, left) for s in problem.sets]
         assert_allclose(costs[row], min(each), rtol=1e-8, atol=1e-11)
         assert_allclose(each[chosen[row]], min(each), rtol=1e-8, atol=1e-11)
 

@@ -2,7 +2,7 @@
 
 A policy that commits is a finite sum plus the cost of one set shown forever, which has a closed
 form for squared error (`closed_commit_value`). Otherwise losses are summed until the rest is below
-rounding; a bound on the error is returned with the value.
+rounding.
 
 For people who do not learn by showings, single or as a crowd, each kind of person computes expected
 losses along a schedule (`model/expected.py`); here a policy becomes such a schedule, and a crowd
@@ -11,7 +11,6 @@ the average over its people.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,11 +89,6 @@ def expected_costs(problem: Problem, policy: Policy) -> FloatArray:
     return np.array(totals)
 
 
-def expected_cost(problem: Problem, policy: Policy) -> float:
-    """Expected discounted loss of a policy, averaged over the people of a problem."""
-    return float(weights_of(problem) @ expected_costs(problem, policy))
-
-
 def fixed_costs(problem: Problem, sets: list[TestSet] | None = None) -> FloatArray:
     """Cost of always showing a set, for each set (all by default) and person (sets, people).
 
@@ -104,7 +98,7 @@ def fixed_costs(problem: Problem, sets: list[TestSet] | None = None) -> FloatArr
     listed = list(problem.sets) if sets is None else sets
     if problem.learns_by_showings:
         counts = np.array(problem.start_counts, dtype=np.int64)
-        return np.array([[commit_value(problem, counts, s, horizon).value] for s in listed])
+        return np.array([[commit_value(problem, counts, s, horizon)] for s in listed])
     family = family_of(problem, listed)
     people = expectations(problem) if sets is None else _expectations(problem, family)
 
@@ -229,22 +223,6 @@ def tail_sums(problem: Problem, showings: int, rounds: int | None) -> TailSums:
     return TailSums(a0, first, retention, np.empty((0, 0)), second)
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """Value of a policy, with a bound on the error from rounding and truncation.
-
-    Attributes
-    ----------
-    value
-        Expected discounted loss.
-    error
-        Bound on the distance from the true value.
-    """
-
-    value: float
-    error: float
-
-
 def evaluate(problem: Problem, policy: Policy) -> float:
     """Expected discounted loss of a policy from the problem's start, exact up to rounding.
 
@@ -273,59 +251,21 @@ def evaluate(problem: Problem, policy: Policy) -> float:
     >>> round(pr.evaluate(pr.Problem(world, learner, 1), pr.Stationary((0,))), 2)
     36.26
     """
-    return evaluate_with_error(problem, policy).value
-
-
-def evaluate_with_error(problem: Problem, policy: Policy) -> Evaluation:
-    """Like `evaluate`, with a bound on the numerical error.
-
-    Parameters
-    ----------
-    problem
-        World, person, budget, risk and time.
-    policy
-        The policy to evaluate.
-
-    Returns
-    -------
-    Evaluation
-        The value and a bound on its error.
-
-    Raises
-    ------
-    InvalidPolicy
-        The problem does not allow what the policy shows.
-
-    Examples
-    --------
-    >>> import preceptor as pr
-    >>> problem = pr.Problem(pr.World([1.0], [[1.0]]), pr.Learner([0.0], pr.Geometric(1.1)))
-    >>> evaluate_with_error(problem, pr.Stationary((0,))).error < 1e-9
-    True
-    """
     policy.check(problem)
-    horizon = problem.horizon
+    horizon, discount = problem.horizon, problem.discount
     if not problem.learns_by_showings:
-        value = expected_cost(problem, policy)
-        return Evaluation(value, _rounding(value, horizon or negligible_after(problem.discount)))
+        return float(weights_of(problem) @ expected_costs(problem, policy))
     if horizon is not None:
-        losses = losses_along(problem, policy.schedule(horizon))
-        value = discounted_sum(losses, problem.discount)
-        return Evaluation(value, _rounding(value, horizon))
+        return discounted_sum(losses_along(problem, policy.schedule(horizon)), discount)
     length, commit = policy.exploration_length, policy.commit
     if length is not None and commit is not None:
         prefix = policy.schedule(length)
-        head = discounted_sum(losses_along(problem, prefix), problem.discount)
+        head = discounted_sum(losses_along(problem, prefix), discount)
         tail = commit_value(problem, counts_after(problem, prefix), commit)
-        weight = problem.discount**length
-        value = head + weight * tail.value
-        return Evaluation(value, _rounding(value, length) + weight * tail.error)
-    rounds = negligible_after(problem.discount)
+        return head + discount**length * tail
+    rounds = negligible_after(discount)
     losses = losses_along(problem, policy.schedule(rounds))
-    left = weight_after(problem.discount, rounds)
-    value = discounted_sum(losses, problem.discount) + left * float(losses[-1])
-    error = _rounding(value, rounds) + left * worst_loss(problem, policy.used_sets())
-    return Evaluation(value, error)
+    return discounted_sum(losses, discount) + weight_after(discount, rounds) * float(losses[-1])
 
 
 def losses_along(problem: Problem, schedule: list[TestSet]) -> FloatArray:
@@ -360,14 +300,14 @@ def counts_after(problem: Problem, schedule: list[TestSet]) -> IntArray:
 
 def commit_value(
     problem: Problem, counts: IntArray, shown: TestSet, rounds: int | None = None
-) -> Evaluation:
+) -> float:
     """Discounted loss of showing one set from `counts` on, for `rounds` rounds or forever.
 
     For people who learn by showings.
     """
     closed = closed_commit_value(problem, counts, shown, rounds)
     if closed is not None:
-        return Evaluation(closed, _rounding(closed, 1))
+        return closed
     length = rounds if rounds is not None else negligible_after(problem.discount)
     moves = np.zeros(problem.size, dtype=np.int64)
     moves[list(shown)] = 1
@@ -378,11 +318,7 @@ def commit_value(
         losses = problem.oracle.loss_of(errors, shown)
         total += problem.discount**start * discounted_sum(losses, problem.discount)
         last = float(losses[-1])
-    if rounds is not None:
-        return Evaluation(total, _rounding(total, length))
-    left = weight_after(problem.discount, length)
-    error = _rounding(total, length) + left * worst_loss(problem, [shown])
-    return Evaluation(total + left * last, error)
+    return total if rounds is not None else total + weight_after(problem.discount, length) * last
 
 
 def worst_loss(problem: Problem, sets: Iterable[TestSet]) -> float:
@@ -403,10 +339,6 @@ def worst_loss_of_all(problem: Problem) -> float:
     largest = np.abs(forms.shift) + np.abs(forms.reading) @ np.abs(problem.initial_errors)
     variance = forms.floor + np.sum(largest * largest, axis=1)
     return float(np.max(risk.expected(variance) + forms.prices))
-
-
-def _rounding(value: float, terms: int) -> float:
-    return abs(value) * 2.3e-16 * (8 + math.log2(terms + 1) * 4)
 
 
 # On an infinite horizon, rounds are listed until the rest has this share of the total weight.

@@ -93,7 +93,7 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
         raise NotApplicable(f"independent: {why_not}{advice}")
     shown = problem.budget.maximise(index_scores(problem))
     counts = np.array(problem.start_counts, dtype=np.int64)
-    value = commit_value(problem, counts, shown, problem.horizon).value
+    value = commit_value(problem, counts, shown, problem.horizon)
     bound = value if not why_not else instant_bound(problem)
     notes: tuple[str, ...] = ()
     if why_not:

@@ -196,7 +196,7 @@ class CommitValues:
         problem, start = self._problem, np.array(self._problem.start_counts)
         return np.array(
             [
-                [commit_value(problem, start + row, s, self._rounds).value for s in problem.sets]
+                [commit_value(problem, start + row, s, self._rounds) for s in problem.sets]
                 for row in counts
             ]
         )
