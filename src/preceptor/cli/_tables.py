@@ -176,6 +176,15 @@ class Cases:
         units = {} if isinstance(source, Path) else source.units
         return cls(name_of_source(source), estimate, units)
 
+    def problem(self, given: Mapping[str, Any], **more: Any) -> Problem:
+        """The problem for the table and the person that options describe; `more` as given."""
+        from preceptor.advice.options import PersonOptions, budget_for, problem_for, time_from
+
+        world = self.estimate.world
+        person = PersonOptions(given["person"], half_life=given["half_life"])
+        budget = budget_for(world, tests=given["tests"])
+        return problem_for(world, budget, time_from(given.get("cases")), person, **more)
+
     @property
     def values(self) -> FloatArray:
         """Results (rows, n) in the units of the table."""

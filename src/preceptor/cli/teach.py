@@ -34,7 +34,6 @@ from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from preceptor import Problem
     from preceptor.cli._tables import Cases
     from preceptor.live.course.course import CourseConfig, Look
     from preceptor.live.store.database import Store
@@ -174,10 +173,12 @@ def _open(
 ) -> None:
     """Start the course, or go on with it."""
     from preceptor.live.course.course import plan_for, start
+    from preceptor.model.yes_no_risks import Brier
 
     if plan is None:
         with spinner("preparing"):
-            body = plan_for(_problem(found, people, config.answer))
+            risk = Brier() if config.answer == "percent" else None
+            body = plan_for(found.problem(people, risk=risk))
     else:
         body = _planned(plan, found, people)
     answer = "number" if config.answer == "slider" else config.answer
@@ -186,18 +187,6 @@ def _open(
     picks = "cases" if plan is None else "plan"
     is_new = store.write(lambda c: start(c, config, body, *cases, picks, given))
     say(f"{config.title}: {len(found.outcome)} cases; {'a new' if is_new else 'the same'} course")
-
-
-def _problem(found: Cases, people: dict[str, Any], answer: str) -> Problem:
-    from preceptor.advice.options import PersonOptions, budget_for, problem_for, time_from
-    from preceptor.model.yes_no_risks import Brier
-
-    world = found.estimate.world
-    who = PersonOptions(people["person"], half_life=people["half_life"])
-    risk = Brier() if answer == "percent" else None
-    return problem_for(
-        world, budget_for(world, tests=people["tests"]), time_from(None), who, risk=risk
-    )
 
 
 def _planned(plan: Path, found: Cases, people: dict[str, Any]) -> str:

@@ -156,11 +156,12 @@ def tutor(
         as_number=as_number,
     )
     note_all(*found.estimate.warnings)
-    about_whom = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}
+    about_person = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}
     if planned is None:
-        problem = _problem(found, about_whom)
+        with spinner("preparing") as tell:
+            problem = found.problem(about_person, progress=tell)
     else:
-        check_plan(planned, found, about_whom)
+        check_plan(planned, found, about_person)
         problem = planned
     deck = Deck(found, problem, seed)
     session = Session.resumed(name, logged, Tutor(problem, tau=tau, alone=alone))
@@ -176,21 +177,6 @@ def _log_of(name: str) -> Path:
     if not re.fullmatch(r"[\w-][\w .-]*", name):
         raise InvalidInput(f"--name: {name!r} cannot be used as a file name; add --log")
     return Path(f"{name}.csv")
-
-
-def _problem(found: Cases, given: dict[str, Any]) -> preceptor.Problem:
-    """The problem for the table and the person described by the options."""
-    from preceptor.advice.options import PersonOptions, budget_for, problem_for, time_from
-
-    world = found.estimate.world
-    with spinner("preparing") as tell:
-        return problem_for(
-            world,
-            budget_for(world, tests=given["tests"]),
-            time_from(given["cases"]),
-            PersonOptions(given["person"], half_life=given["half_life"]),
-            progress=tell,
-        )
 
 
 def check_plan(planned: preceptor.Problem, found: Cases, given: dict[str, Any]) -> None:
