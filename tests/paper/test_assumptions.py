@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.paper import beam, misspecification, variants
-from preceptor.paper.experiment import NAMES, Assumptions, Scale, Verdict
+from preceptor.paper.experiment import NAMES, Agreement, Assumptions, Scale
 from preceptor.paper.instances import draw
 from preceptor.paper.reproduction import EXPERIMENTS, findings_of, read_sections, reproduce, run
 from preceptor.paper.sweep import run_sweeps
@@ -114,7 +114,7 @@ def test_everything_can_be_changed_at_once_and_is_drawn_and_told(name):
     frame = run_sweeps(experiment.sweeps_of(scale))
     FigureCanvasAgg(experiment.figure(frame)).draw()
     findings = findings_of(experiment, scale, frame)
-    assert {finding.verdict for finding in findings} == {Verdict.NOT_COMPARABLE}
+    assert {finding.verdict for finding in findings} == {Agreement.NOT_COMPARABLE}
     told = {f.claim: (f.paper, f.ours) for f in findings[: len(CHANGES[name])]}
     assert told == {
         f"assumed: {NAMES[one]}": (experiment.assumes[one], str(value))

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.testing import assert_allclose
 
 from preceptor.errors import InvalidInput
-from preceptor.paper.experiment import Scale, Verdict
+from preceptor.paper.experiment import Agreement, Scale
 from preceptor.paper.reproduction import EXPERIMENTS, UNFINISHED, find, reproduce, run
 from tests.paper.conftest import TINY
 
@@ -213,8 +213,8 @@ def test_findings_say_something(reproduced, name):
         assert finding.claim
         assert finding.paper
         assert finding.ours
-        assert (finding.paper == "-") == (finding.verdict is Verdict.NOT_SAID)
-        assert finding.verdict is not Verdict.NOT_COMPARABLE or "no comparison" in finding.why
+        assert (finding.paper == "-") == (finding.verdict is Agreement.NOT_SAID)
+        assert finding.verdict is not Agreement.NOT_COMPARABLE or "no comparison" in finding.why
     claims = [finding.claim for finding in findings]
     assert len(set(claims)) == len(claims)
 
@@ -229,7 +229,7 @@ def test_nothing_is_judged_that_was_not_run(reproduced, name):
     result = reproduced(name).result
     for finding in result.experiment.findings(only(result.frame, 0.5)):
         if without_a_number(finding):
-            assert finding.verdict in (Verdict.NOT_RUN, Verdict.NOT_SAID), finding
+            assert finding.verdict in (Agreement.NOT_RUN, Agreement.NOT_SAID), finding
 
 
 VARIES = {name: experiment.varies for name, experiment in EXPERIMENTS.items()}

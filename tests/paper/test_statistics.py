@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from preceptor.paper.experiment import Verdict
+from preceptor.paper.experiment import Agreement
 from preceptor.paper.printed import Printed, compare, fitted, mean_in_words, not_stated, statement
 from preceptor.paper.sweep import SampleMean, mean_where, means
 
@@ -62,14 +62,14 @@ def test_numbers_are_found_up_to_rounding():
 @pytest.mark.parametrize(
     ("relation", "ours", "verdict"),
     [
-        ("=", 93.4, Verdict.AGREES),
-        ("=", 93.6, Verdict.DIFFERS),
-        ("≥", 92.6, Verdict.AGREES),
-        ("≥", 92.4, Verdict.DIFFERS),
-        (">", 99.0, Verdict.AGREES),
-        ("≤", 93.4, Verdict.AGREES),
-        ("≤", 93.6, Verdict.DIFFERS),
-        ("<", 10.0, Verdict.AGREES),
+        ("=", 93.4, Agreement.AGREES),
+        ("=", 93.6, Agreement.DIFFERS),
+        ("≥", 92.6, Agreement.AGREES),
+        ("≥", 92.4, Agreement.DIFFERS),
+        (">", 99.0, Agreement.AGREES),
+        ("≤", 93.4, Agreement.AGREES),
+        ("≤", 93.6, Agreement.DIFFERS),
+        ("<", 10.0, Agreement.AGREES),
     ],
 )
 def test_numbers_are_compared_with_the_rounding_of_print(relation, ours, verdict):
@@ -80,14 +80,14 @@ def test_numbers_are_compared_with_the_rounding_of_print(relation, ours, verdict
 @pytest.mark.parametrize(
     ("relation", "ours", "verdict"),
     [
-        ("=", 93.4, Verdict.AGREES),
-        ("=", 94.0, Verdict.COMPATIBLE),
-        ("=", 99.0, Verdict.DIFFERS),
-        ("≥", 95.0, Verdict.AGREES),
-        ("≥", 92.0, Verdict.COMPATIBLE),
-        ("≤", 88.0, Verdict.AGREES),
-        ("≤", 94.0, Verdict.COMPATIBLE),
-        ("≤", 99.0, Verdict.DIFFERS),
+        ("=", 93.4, Agreement.AGREES),
+        ("=", 94.0, Agreement.COMPATIBLE),
+        ("=", 99.0, Agreement.DIFFERS),
+        ("≥", 95.0, Agreement.AGREES),
+        ("≥", 92.0, Agreement.COMPATIBLE),
+        ("≤", 88.0, Agreement.AGREES),
+        ("≤", 94.0, Agreement.COMPATIBLE),
+        ("≤", 99.0, Agreement.DIFFERS),
     ],
 )
 def test_overlapping_intervals_are_compatible_and_only_digits_agree(relation, ours, verdict):
@@ -97,16 +97,16 @@ def test_overlapping_intervals_are_compatible_and_only_digits_agree(relation, ou
 
 def test_what_was_chosen_to_fit_is_not_judged():
     printed = Printed("it keeps", 93, 0.5)
-    assert fitted(printed, SampleMean.known(93.0), "so").verdict is Verdict.NOT_COMPARABLE
-    assert fitted(printed, SampleMean.of([]), "so").verdict is Verdict.NOT_RUN
+    assert fitted(printed, SampleMean.known(93.0), "so").verdict is Agreement.NOT_COMPARABLE
+    assert fitted(printed, SampleMean.of([]), "so").verdict is Agreement.NOT_RUN
 
 
 def test_what_was_not_run_is_not_judged():
     printed = Printed("it keeps", 93, 0.5)
-    assert compare(printed, SampleMean.of([])).verdict is Verdict.NOT_RUN
-    assert not_stated("something", SampleMean.of([1.0])).verdict is Verdict.NOT_SAID
-    assert statement("it grows", "yes", "no", False).verdict is Verdict.DIFFERS
-    assert statement("it grows", "yes", "it does", True).verdict is Verdict.HOLDS
+    assert compare(printed, SampleMean.of([])).verdict is Agreement.NOT_RUN
+    assert not_stated("something", SampleMean.of([1.0])).verdict is Agreement.NOT_SAID
+    assert statement("it grows", "yes", "no", False).verdict is Agreement.DIFFERS
+    assert statement("it grows", "yes", "it does", True).verdict is Agreement.HOLDS
 
 
 def test_printed_numbers_are_quoted_as_printed():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from preceptor.model.person import Person
 from preceptor.model.plan import Plan
 from preceptor.model.policies import Policy
 from preceptor.model.problem import Problem
-from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curved import Curved
 from preceptor.people.outcome_learners import Bayesian, DeltaRule
@@ -234,15 +233,7 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
     changed = _with_average(correlation, target)
     if changed is None:
         return None
-    other = World(
-        world.coefficients,
-        changed * np.outer(scale, scale),
-        world.noise_variance,
-        world.names,
-        units=world.units,
-        groups=world.groups,
-        outcome=world.outcome,
-    )
+    other = replace(world, covariance=changed * np.outer(scale, scale))
     return problem.replace(world=other)
 
 

@@ -15,21 +15,10 @@ import numpy as np
 import preceptor.cli._options as _options
 from preceptor._base.files import read_text
 from preceptor._base.values import FloatArray
+from preceptor.cli import _serving
 from preceptor.cli._app import BriefCommand, app, examples
 from preceptor.cli._console import note_all, option, say, spinner
 from preceptor.cli._options import reads_table
-from preceptor.cli._serving import (
-    Host,
-    Port,
-    TrustThisMachine,
-    check_trust,
-    is_loopback,
-    listening,
-    need_extra,
-    owner_link,
-    public_url,
-    shown,
-)
 from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
 
@@ -88,8 +77,8 @@ def teach(
             metavar="FILE|URL",
         ),
     ] = DATABASE,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
+    host: _serving.Host = "127.0.0.1",
+    port: _serving.Port = 8000,
     address: Annotated[
         str | None,
         option("Address of this service for trainees, such as https://class.example.org."),
@@ -100,7 +89,7 @@ def teach(
     demo: Annotated[
         bool, option("Six simulated trainees answer an example; nothing is kept.", "--demo")
     ] = False,
-    trust_this_machine: TrustThisMachine = False,
+    trust_this_machine: _serving.TrustThisMachine = False,
     drop: _options.Drop = None,
     half_life: _options.HalfLife = None,
     person: _options.Kind = None,
@@ -111,9 +100,9 @@ def teach(
 
     The same command continues the course. By default only this machine is served.
     """
-    need_extra()
-    is_local = is_loopback(host) and address is None
-    check_trust(trust_this_machine, is_local=is_local)
+    _serving.need_extra()
+    is_local = _serving.is_loopback(host) and address is None
+    _serving.check_trust(trust_this_machine, is_local=is_local)
     faults = []
     if answer is not None and answer not in _ANSWERS:
         faults.append(f"answer: {answer!r}, must be one of {', '.join(_ANSWERS)}")
@@ -143,7 +132,9 @@ def teach(
                 people = {"tests": tests, "half_life": half_life, "person": person}
                 _open(store, found, config, plan, people)
             elif store.read(courses.look_up) is None:
-                raise InvalidInput(f"database: {shown(database)} has no course; name a table")
+                raise InvalidInput(
+                    f"database: {_serving.shown(database)} has no course; name a table"
+                )
             _lock(store, is_local=is_local)
         trusts = trust_this_machine or (demo and is_local)
         _serve(database, host, port, address, rate, demo=demo, trusts=trusts)
@@ -317,20 +308,20 @@ def _serve(
         database,
         rate=rate,
         burst=max(int(2 * rate), 1),
-        loopback=is_loopback(host),
+        loopback=_serving.is_loopback(host),
         trusts_loopback=trusts,
         owner_secret=secrets.token_urlsafe(16),
-        public_url=None if address is None else public_url(address),
+        public_url=None if address is None else _serving.public_url(address),
         explorer="nobody",
     )
-    made = listening(host, port)
+    made = _serving.listening(host, port)
     here = address_of(made)
     public = (address or _reachable(here)).rstrip("/")
-    say(f"Listening at {here} (Ctrl-C stops); kept in {shown(database)}")
-    link = f"{public}/class" if trusts else owner_link(settings, public, "/class")
+    say(f"Listening at {here} (Ctrl-C stops); kept in {_serving.shown(database)}")
+    link = f"{public}/class" if trusts else _serving.owner_link(settings, public, "/class")
     say(f"Teacher: {link}")
     say(f"Trainees: {public}/c")
-    if is_loopback(host) and address is None:
+    if _serving.is_loopback(host) and address is None:
         say("Only this machine can open these links; --host 0.0.0.0 lets others in.")
     if (sys.stderr.encoding or "").lower().startswith("utf"):
         say(qr_text(f"{public}/c"))

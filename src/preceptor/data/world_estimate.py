@@ -8,7 +8,7 @@ replicate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -462,13 +462,11 @@ class WorldBootstrap:
         if outcome is not None and self.prevalences is not None:
             # The prevalence is that of the replicate's cases.
             outcome = Binary(float(self.prevalences[replicate]), outcome.link)
-        return World(
-            self.coefficients[replicate],
-            self.covariance[replicate],
-            float(self.noise_variance[replicate]),
-            self.world.names,
-            units=self.world.units,
-            groups=self.world.groups,
+        return replace(
+            self.world,
+            coefficients=self.coefficients[replicate],
+            covariance=self.covariance[replicate],
+            noise_variance=float(self.noise_variance[replicate]),
             outcome=outcome,
         )
 

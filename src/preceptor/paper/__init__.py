@@ -7,19 +7,19 @@ True
 """
 
 from preceptor.paper.convergence import Converged, run_until_converged
-from preceptor.paper.experiment import Assumptions, Experiment, Finding, Scale, Verdict
+from preceptor.paper.experiment import Agreement, Assumptions, Experiment, Finding, Scale
 from preceptor.paper.reproduction import EXPERIMENTS, reproduce, run
 from preceptor.paper.sweep import Sweep, run_sweeps
 
 __all__ = [
     "EXPERIMENTS",
+    "Agreement",
     "Assumptions",
     "Converged",
     "Experiment",
     "Finding",
     "Scale",
     "Sweep",
-    "Verdict",
     "reproduce",
     "run",
     "run_sweeps",

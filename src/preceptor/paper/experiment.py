@@ -375,7 +375,7 @@ def parse_range(text: str) -> tuple[float, ...]:
         ) from None
 
 
-class Verdict(enum.Enum):
+class Agreement(enum.Enum):
     """How our number compares with the paper's.
 
     A number *agrees* if it equals the printed one in all printed digits, or satisfies the printed
@@ -386,8 +386,8 @@ class Verdict(enum.Enum):
 
     Examples
     --------
-    >>> Verdict("agrees")
-    <Verdict.AGREES: 'agrees'>
+    >>> Agreement("agrees")
+    <Agreement.AGREES: 'agrees'>
     """
 
     AGREES = "agrees"
@@ -420,7 +420,7 @@ class Finding:
     claim: str
     paper: str
     ours: str
-    verdict: Verdict
+    verdict: Agreement
     why: str = ""
 
 

@@ -23,7 +23,7 @@ from preceptor.model.evaluation import evaluate
 from preceptor.model.matrices import equicorrelation
 from preceptor.model.problem import Problem
 from preceptor.model.world import World
-from preceptor.paper.experiment import Assumptions, Finding, Scale, Verdict, given
+from preceptor.paper.experiment import Agreement, Assumptions, Finding, Scale, given
 from preceptor.paper.instances import USUAL, best_plan, budget_of, relative_to_best
 from preceptor.paper.sweep import Row, SampleMean, Setting, Sweep, mean_where
 from preceptor.people.by_showings import Learner
@@ -170,7 +170,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
         why = f"a mean of {printed.draws} random signs varies by ± {drop.margin:.2f}"
         # Ours is exact: only the paper's mean varies.
         far = abs(drop.value - printed.value) > drop.margin + printed.rounding
-        verdict = Verdict.DIFFERS if far else paper.verdict_on(printed, drop)
+        verdict = Agreement.DIFFERS if far else paper.verdict_on(printed, drop)
         lines.append(Finding(printed.claim, printed.text, text, verdict, why))
     kept = [mean_where(repeats, "retained", input=name, level=0.1) for name in INPUTS]
     lines.append(paper.compare(paper.KEPT_AT_10, min(kept, key=lambda mean: mean.value)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from preceptor.paper.experiment import Finding, Verdict
+from preceptor.paper.experiment import Agreement, Finding
 from preceptor.paper.sweep import SampleMean
 
 
@@ -68,16 +68,16 @@ def compare(printed: Printed, mean: SampleMean, *, claim: str = "", why: str = "
     name = claim or printed.claim
     ours = mean_in_words(mean, printed.unit)
     if not mean.says_something:
-        return Finding(name, printed.text, ours, Verdict.NOT_RUN, why)
+        return Finding(name, printed.text, ours, Agreement.NOT_RUN, why)
     return Finding(name, printed.text, ours, verdict_on(printed, mean), why)
 
 
-def verdict_on(printed: Printed, mean: SampleMean) -> Verdict:
+def verdict_on(printed: Printed, mean: SampleMean) -> Agreement:
     """Return whether a mean agrees, is compatible, or differs."""
     if _is_as_printed(printed, mean.value, 0.0):
-        return Verdict.AGREES
+        return Agreement.AGREES
     close = _is_as_printed(printed, mean.value, mean.margin_against(printed.draws))
-    return Verdict.COMPATIBLE if close else Verdict.DIFFERS
+    return Agreement.COMPATIBLE if close else Agreement.DIFFERS
 
 
 def _is_as_printed(printed: Printed, value: float, margin: float) -> bool:
@@ -94,21 +94,21 @@ def _is_as_printed(printed: Printed, value: float, margin: float) -> bool:
 def fitted(printed: Printed, mean: SampleMean, why: str, *, claim: str = "") -> Finding:
     """A number that something was chosen to fit: shown with the paper's, without a verdict."""
     ours = mean_in_words(mean, printed.unit)
-    verdict = Verdict.NOT_RUN if math.isnan(mean.value) else Verdict.NOT_COMPARABLE
+    verdict = Agreement.NOT_RUN if math.isnan(mean.value) else Agreement.NOT_COMPARABLE
     return Finding(claim or printed.claim, printed.text, ours, verdict, why)
 
 
 def not_stated(claim: str, ours: SampleMean | str, unit: str = "%", why: str = "") -> Finding:
     """A number of ours that has no counterpart in the paper."""
     text = ours if isinstance(ours, str) else mean_in_words(ours, unit)
-    return Finding(claim, "-", text, Verdict.NOT_SAID, why)
+    return Finding(claim, "-", text, Agreement.NOT_SAID, why)
 
 
 def statement(claim: str, paper: str, ours: str, agrees: bool | None, why: str = "") -> Finding:
     """A statement in words, and whether it holds here; None if too little was run to say."""
     if agrees is None:
-        return Finding(claim, paper, "-", Verdict.NOT_RUN, why)
-    return Finding(claim, paper, ours, Verdict.HOLDS if agrees else Verdict.DIFFERS, why)
+        return Finding(claim, paper, "-", Agreement.NOT_RUN, why)
+    return Finding(claim, paper, ours, Agreement.HOLDS if agrees else Agreement.DIFFERS, why)
 
 
 def mean_in_words(mean: SampleMean, unit: str) -> str:

@@ -43,11 +43,11 @@ from preceptor.paper import (
 )
 from preceptor.paper.experiment import (
     NAMES,
+    Agreement,
     Assumptions,
     Experiment,
     Finding,
     Scale,
-    Verdict,
     as_usual,
 )
 from preceptor.paper.printed import mean_in_words
@@ -67,7 +67,7 @@ def findings_of(experiment: Experiment, scale: Scale, frame: pd.DataFrame) -> li
             f"assumed: {NAMES[name]}",
             experiment.assumes[name],
             str(value),
-            Verdict.NOT_COMPARABLE,
+            Agreement.NOT_COMPARABLE,
             "changed, so nothing below is a statement of the paper",
         )
         for name, value in changed.items()
@@ -101,7 +101,7 @@ def _means(part: str, column: str, unit: str, rows: pd.DataFrame, by: list[str])
         where = ", ".join(f"{name} {key}" for name, key in zip(by, keys, strict=True))
         claim = f"{part}: {column}" + (f" at {where}" if where else "")
         ours = mean_in_words(SampleMean.of(group[column]), unit)
-        lines.append(Finding(claim, "-", ours, Verdict.NOT_COMPARABLE))
+        lines.append(Finding(claim, "-", ours, Agreement.NOT_COMPARABLE))
     return lines
 
 
@@ -166,7 +166,7 @@ def _table(section: Section) -> str:
     reasons = []
     for finding in section["findings"]:
         mark = finding["verdict"]
-        if mark == Verdict.DIFFERS.value:
+        if mark == Agreement.DIFFERS.value:
             mark = f"**{mark}**"
         lines.append(f"| {finding['claim']} | {finding['paper']} | {finding['ours']} | {mark} |")
         if finding["why"]:

@@ -397,15 +397,12 @@ def _in_units(
     sizes = np.append(units, 1.0)
     dearer, wide = np.outer(units, units), np.outer(sizes, sizes)
     mean = found.mean / wide * unit
-    return LinearCertificate(
-        knots=found.knots,
-        horizon=found.horizon,
-        discount=found.discount,
+    return replace(
+        found,
         mean=mean,
         spread=found.spread / dearer * unit,
         centre=found.centre * units,
         reach=found.reach * dearer,
-        is_box=found.is_box,
         limit=found.limit * dearer,
         mean_multipliers=found.mean_multipliers / dearer * unit,
         spread_multipliers=found.spread_multipliers / dearer * unit,

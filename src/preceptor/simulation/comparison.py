@@ -139,37 +139,40 @@ class Comparison:
             f"Discounted loss of the first {self.rounds} rounds ({self.weight:.1%} of the total "
             f"discounted weight), {self.people} people per cell, ± standard error"
         )
-        cells = {(row["human"], row["policy"]): row for row in self.rows()}
-        lines = [heading, ""]
-        lines += self._table(self.policies, lambda human, policy: _number(
-            cells[human, policy]["loss"], cells[human, policy]["standard_error"]
-        ))  # fmt: skip
         others = [name for name in self.policies if name != self.against]
+        lines = [heading, "", *self._table(self.policies, _losses)]
         if others:
             about = (
                 f"Difference from {self.against!r}, the same people and cases; below 0 is better"
             )
-
-            def paired(human: str, policy: str) -> str:
-                row = cells[human, policy]
-                difference = _number(row["difference"], row["difference_error"], sign="+")
-                return f"{difference} ({row['change']:+.1%})"
-
-            lines += ["", about, "", *self._table(others, paired)]
+            lines += ["", about, "", *self._table(others, _differences)]
         about = "Mean loss alone afterwards, in test cases without feedback"
-        lines += ["", about, "", *self._table(self.policies, lambda human, policy: _number(
-            cells[human, policy]["alone"], cells[human, policy]["alone_error"]
-        ))]  # fmt: skip
-        return "\n".join(lines)
+        return "\n".join([*lines, "", about, "", *self._table(self.policies, _losses_alone)])
 
-    def _table(self, policies: Sequence[str], cell: Callable[[str, str], str]) -> list[str]:
+    def _table(
+        self, policies: Sequence[str], cell: Callable[[Mapping[str, Any]], str]
+    ) -> list[str]:
         """One line per kind of person, one column per policy."""
-        rows = [[human, *(cell(human, policy) for policy in policies)] for human in self.humans]
+        cells = {(row["human"], row["policy"]): cell(row) for row in self.rows()}
+        rows = [[human, *(cells[human, policy] for policy in policies)] for human in self.humans]
         grid = [["human", *policies], *rows]
         first, *widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         return [
-            "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in grid
+            "  ".join([name.ljust(first), *map(str.rjust, each, widths)]) for name, *each in grid
         ]
+
+
+def _losses(row: Mapping[str, Any]) -> str:
+    return _number(row["loss"], row["standard_error"])
+
+
+def _differences(row: Mapping[str, Any]) -> str:
+    difference = _number(row["difference"], row["difference_error"], sign="+")
+    return f"{difference} ({row['change']:+.1%})"
+
+
+def _losses_alone(row: Mapping[str, Any]) -> str:
+    return _number(row["alone"], row["alone_error"])
 
 
 def compare(
