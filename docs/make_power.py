@@ -3,7 +3,7 @@
 `sizes`: people per arm for a power of 0.8, measure by measure, from the effect among 400 people of
 a kind in each arm (`--quick`: 100). `decisive`: how people are read in the decisive experiment, by
 seeds that no choice of design has seen. `level`: how often every registered analysis finds
-something in people of whom there is nothing to be found. `picture`: assets/power.svg.
+something in people who do not learn. `picture`: assets/power.svg.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def decisive(people: int) -> None:
 
 
 def without_effect(study: Study) -> list[Assumption]:
-    """People of whom there is nothing to be found: noise, guesses of the mean, no learning."""
+    """People who do not learn: noise, guesses of the mean, fixed weights."""
     near = 0.1 * study.problem.world.outcome_variance**0.5
     guess = AssumedMember(RandomAnswers(-near, near), NONE)
     data = study.to_dict()

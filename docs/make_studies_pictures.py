@@ -53,7 +53,7 @@ def _filled(found: re.Match[str]) -> str:
 
 
 class Walker:
-    """Somebody who takes part, and takes a picture of each page that is new."""
+    """A participant who takes a picture of each page that is new."""
 
     def __init__(self, page: Page, address: str, folder: Path, prefix: str = "") -> None:
         self.page, self.address, self.folder, self.prefix = page, address, folder, prefix

@@ -2,7 +2,7 @@
 
 Everything is seeded and limited by kicks, so results do not depend on run time. Problems have
 names: A is `examples/diabetes.toml`, B0, B1, ... are draws at random, C is body fat. Costs are
-discounted losses of 400 rounds, exact except for Bayesians, for whom policies are simulated.
+discounted losses of 400 rounds, exact except for Bayesians, whose losses are simulated.
 """
 
 from __future__ import annotations

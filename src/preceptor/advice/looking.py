@@ -166,7 +166,7 @@ def _trainees(problem: Problem, people: list[Person], seed: int) -> list[Person]
 
 
 def _complete_cases(estimate: WorldEstimate, seed: int) -> CasePool:
-    """Cases of the table without gaps, at most so many as change nothing any more."""
+    """Cases of the table without gaps; more than `_MOST_CASES` would change nothing."""
     values, outcomes = estimate.design.values, estimate.design.outcome
     rows = np.flatnonzero(~np.isnan(values).any(axis=1))
     if rows.size < _FEWEST_CASES:

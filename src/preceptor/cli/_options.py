@@ -33,8 +33,7 @@ Table = Annotated[
 ]
 Outcome = Annotated[str | None, option("The column to predict.", metavar="COLUMN")]
 Unit = Annotated[
-    str | None,
-    option("Unit of the outcome, for the report.", metavar="TEXT", panel=MORE),
+    str | None, option("Unit of the outcome, for the report.", metavar="TEXT", panel=MORE)
 ]
 Tests = Annotated[
     int | None,
@@ -134,12 +133,10 @@ Objective = Annotated[
     ),
 ]
 Verify = Annotated[
-    bool,
-    option("Verify value and lower bound independently; may take minutes.", "--verify"),
+    bool, option("Verify value and lower bound independently; may take minutes.", "--verify")
 ]
 LearnerFile = Annotated[
-    Path | None,
-    option("Learner file written by `preceptor fit`.", metavar="FILE", panel=PERSON),
+    Path | None, option("Learner file written by `preceptor fit`.", metavar="FILE", panel=PERSON)
 ]
 Participant = Annotated[
     str | None,
@@ -197,8 +194,7 @@ PlayedRounds = Annotated[
     option("Cases per person (default: enough for 95% of the discounted weight).", min=1),
 ]
 AnswerNoise = Annotated[
-    float,
-    option("Standard deviation of the noise in answers, in outcome units.", min=0.0),
+    float, option("Standard deviation of the noise in answers, in outcome units.", min=0.0)
 ]
 PeopleSeed = Annotated[int, option("Random seed of people, cases and answers.", min=0)]
 AsJson = Annotated[bool, option("Print JSON instead of words.", "--json")]

@@ -36,8 +36,7 @@ def fit(
         ),
     ],
     data: Annotated[
-        Path | None,
-        option("Table of cases (default: a built-in example).", metavar="TABLE"),
+        Path | None, option("Table of cases (default: a built-in example).", metavar="TABLE")
     ] = None,
     outcome: Annotated[str | None, option("Column that was predicted.", metavar="COLUMN")] = None,
     columns: _options.Columns = None,
@@ -47,8 +46,7 @@ def fit(
         "learner.json"
     ),
     answers: Annotated[
-        str,
-        option("Noise model of answers: gaussian, t (robust to slips), or choices (0 or 1)."),
+        str, option("Noise model of answers: gaussian, t (robust to slips), or choices (0 or 1).")
     ] = "gaussian",
     cluster: _options.Cluster = None,
     dry_run: Annotated[bool, option("Write no file.", "--dry-run")] = False,

@@ -44,12 +44,10 @@ def next_tests(
         ),
     ] = None,
     participant: Annotated[
-        str | None,
-        option("Participant in the log, if there are several.", metavar="NAME"),
+        str | None, option("Participant in the log, if there are several.", metavar="NAME")
     ] = None,
     available: Annotated[
-        str | None,
-        option("Tests that are available now, if not all are.", metavar="NAME,NAME,..."),
+        str | None, option("Tests that are available now, if not all are.", metavar="NAME,NAME,...")
     ] = None,
     tutor: Annotated[
         bool,
@@ -61,8 +59,7 @@ def next_tests(
     ] = False,
     columns: _options.Columns = None,
     report: Annotated[
-        Path | None,
-        option("With --tutor: write an HTML page about the session.", metavar="FILE"),
+        Path | None, option("With --tutor: write an HTML page about the session.", metavar="FILE")
     ] = None,
     as_json: _options.AsJson = False,
     *,

@@ -12,14 +12,7 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import BriefCommand, app, examples
-from preceptor.cli._console import (
-    check_target,
-    echo_json,
-    option,
-    report_proof,
-    say,
-    spinner,
-)
+from preceptor.cli._console import check_target, echo_json, option, report_proof, say, spinner
 from preceptor.cli._options import reads_table
 from preceptor.cli._tables import read_named_numbers, source_of
 from preceptor.data.opening import Reading
@@ -81,12 +74,10 @@ def plan(
     output: Annotated[Path, option("Plan file to write.", "--output", "-o")] = Path("plan.json"),
     report: Annotated[Path, option("Report to write.")] = Path("report.html"),
     no_report: Annotated[
-        bool,
-        option("Do not write a report.", "--no-report", panel=_options.MORE),
+        bool, option("Do not write a report.", "--no-report", panel=_options.MORE)
     ] = False,
     schedule: Annotated[
-        Path | None,
-        option("Also write the sets case by case, as a .csv file.", metavar="FILE"),
+        Path | None, option("Also write the sets case by case, as a .csv file.", metavar="FILE")
     ] = None,
     dry_run: Annotated[bool, option("Write no files.", "--dry-run", panel=_options.MORE)] = False,
     verify: _options.Verify = False,

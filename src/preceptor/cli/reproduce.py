@@ -28,8 +28,7 @@ _COLOURS = {"agrees": "green", "holds": "green", "compatible": "cyan", "differs"
 @app.command(epilog=_EXAMPLES)
 def reproduce(
     experiments: Annotated[
-        list[str] | None,
-        _console.argument("Experiments to run (default: all).", "EXPERIMENT"),
+        list[str] | None, _console.argument("Experiments to run (default: all).", "EXPERIMENT")
     ] = None,
     draws: Annotated[
         int | None, _console.option("Random draws per setting (default: as in the paper).")

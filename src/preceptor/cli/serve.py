@@ -18,8 +18,7 @@ from preceptor.cli._console import Commands, argument, option, say
 def serve(
     context: typer.Context,
     plan: Annotated[
-        Path | None,
-        option("Default plan for newly enrolled people.", metavar="PLAN"),
+        Path | None, option("Default plan for newly enrolled people.", metavar="PLAN")
     ] = None,
     database: _serving.Database = _serving.DEFAULT_DATABASE,
     host: _serving.Host = "127.0.0.1",
@@ -96,7 +95,7 @@ def serve(
 
 
 def _explorer(wanted: bool | None, is_local: bool) -> str:
-    """Who may use the explorer: by default only this machine, and with a proxy nobody."""
+    """Who may use the explorer: by default only this machine, and no one behind a proxy."""
     if wanted is None:
         return "here" if is_local else "nobody"
     return "everybody" if wanted else "nobody"
@@ -106,8 +105,7 @@ def _explorer(wanted: bool | None, is_local: bool) -> str:
 def check(
     database: _serving.Database = _serving.DEFAULT_DATABASE,
     after: Annotated[
-        str | None,
-        option("Hash reported by an earlier check.", metavar="HASH"),
+        str | None, option("Hash reported by an earlier check.", metavar="HASH")
     ] = None,
 ) -> None:
     """Rebuild all state from rounds and events, and compare it with the stored state.
@@ -161,8 +159,7 @@ _serving.serve_app.add_typer(token_app)
 @token_app.command("create")
 def create(
     scope: Annotated[
-        str,
-        option("Permissions; each scope includes those before it.", metavar="read|write|admin"),
+        str, option("Permissions; each scope includes those before it.", metavar="read|write|admin")
     ],
     database: _serving.Database = _serving.DEFAULT_DATABASE,
     name: Annotated[str, option("Purpose of the token.")] = "",

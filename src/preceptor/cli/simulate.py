@@ -78,8 +78,7 @@ def simulate(
     rounds: _options.PlayedRounds = None,
     noise: _options.AnswerNoise = 0.0,
     log: Annotated[
-        Path | None,
-        option("Write the rounds played under the policy: .csv, .jsonl or .parquet."),
+        Path | None, option("Write the rounds played under the policy: .csv, .jsonl or .parquet.")
     ] = None,
     seed: _options.PeopleSeed = 0,
     as_json: _options.AsJson = False,

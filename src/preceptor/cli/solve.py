@@ -28,8 +28,7 @@ def solve(
     ] = None,
     time_limit: Annotated[float | None, _console.option("Time limit in seconds.", min=0.0)] = None,
     target_gap: Annotated[
-        float | None,
-        _console.option("Stop when the gap is at most this share, e.g. 0.01 for 1%."),
+        float | None, _console.option("Stop when the gap is at most this share, e.g. 0.01 for 1%.")
     ] = None,
     width: Annotated[int | None, _console.option("Beam width.", min=1)] = None,
     seed: Annotated[int | None, _console.option("Random seed of the search.", min=0)] = None,

@@ -20,15 +20,7 @@ from preceptor._base.files import read_json, write_bytes, write_text
 from preceptor._base.words import counted, listed, percent
 from preceptor.cli import _serving
 from preceptor.cli._app import app, examples
-from preceptor.cli._console import (
-    Commands,
-    argument,
-    check_target,
-    option,
-    say,
-    show,
-    spinner,
-)
+from preceptor.cli._console import Commands, argument, check_target, option, say, show, spinner
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.simulation.named import HUMAN_NAMES
 
@@ -49,8 +41,7 @@ EXAMPLES = examples(
 )
 
 Which = Annotated[
-    str | None,
-    argument("Study id (optional if the database has only one).", "[STUDY]"),
+    str | None, argument("Study id (optional if the database has only one).", "[STUDY]")
 ]
 Reason = Annotated[str, option("Reason, kept in the log.", metavar="TEXT")]
 
@@ -101,10 +92,7 @@ def with_reason(reason: str) -> str:
 
 StudyFile = Annotated[Path, argument("Study file.", "FILE")]
 
-_NEW = examples(
-    "preceptor study new --list",
-    "preceptor study new study.toml --template decisive",
-)
+_NEW = examples("preceptor study new --list", "preceptor study new study.toml --template decisive")
 
 
 @study_app.command("new", epilog=_NEW)
@@ -112,8 +100,7 @@ def new(
     file: Annotated[Path | None, argument("Study file to write (.toml).", "FILE")] = None,
     template: Annotated[str, option("Template to start from; --list shows all.")] = "plan-or-fixed",
     seed: Annotated[
-        int | None,
-        option("Random seed of cases and arms (default: drawn).", min=0, max=2**53 - 1),
+        int | None, option("Random seed of cases and arms (default: drawn).", min=0, max=2**53 - 1)
     ] = None,
     list_all: Annotated[bool, option("List the templates.", "--list")] = False,
 ) -> None:
@@ -150,10 +137,7 @@ def _id_of(file: Path) -> str:
 
 
 @study_app.command("check")
-def check(
-    file: StudyFile,
-    as_json: _options.AsJson = False,
-) -> None:
+def check(file: StudyFile, as_json: _options.AsJson = False) -> None:
     """Check a study file: report all faults, or an overview with warnings.
 
     Exits with 0 if the study can be run, with or without warnings.
@@ -285,8 +269,7 @@ def _refuse_another(path: Path, study: str) -> None:
 
 KINDS = {"real": "participant", "bot": "bot", "preview": "preview"}
 Kind = Annotated[
-    str,
-    option("Participants to count; groups are never pooled.", metavar="|".join(KINDS)),
+    str, option("Participants to count; groups are never pooled.", metavar="|".join(KINDS))
 ]
 
 
@@ -415,8 +398,7 @@ def export(
         option("New file or folder (default: named after the study, here).", metavar="PATH"),
     ] = None,
     full: Annotated[
-        bool,
-        option("Include times of day, comments and codes; not for sharing.", "--full"),
+        bool, option("Include times of day, comments and codes; not for sharing.", "--full")
     ] = False,
     zipped: Annotated[bool, option("One file instead of a folder.", "--zip")] = False,
     kind: Kind = "real",
@@ -496,9 +478,7 @@ def close(
 
 @study_app.command("unblind")
 def unblind(
-    reason: Reason,
-    study: Which = None,
-    database: _serving.Database = _serving.DEFAULT_DATABASE,
+    reason: Reason, study: Which = None, database: _serving.Database = _serving.DEFAULT_DATABASE
 ) -> None:
     """Reveal results by arm and allow exports; recorded in the log with the reason."""
     with kept_study(database, study) as (store, kept):
@@ -620,8 +600,7 @@ def bots(
         str, option("Prefix of their recruiter ids, followed by five digits.")
     ] = "bot-",
     token: Annotated[
-        str | None,
-        option("Token with scope write.", envvar="PRECEPTOR_TOKEN", metavar="TOKEN"),
+        str | None, option("Token with scope write.", envvar="PRECEPTOR_TOKEN", metavar="TOKEN")
     ] = None,
     as_json: _options.AsJson = False,
 ) -> None:

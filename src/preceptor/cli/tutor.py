@@ -148,12 +148,7 @@ def tutor(
     planned = None if plan is None else preceptor.Plan.load(plan).problem
     as_number = planned is not None and not planned.is_binary
     found = Cases.read(
-        source_of(data),
-        outcome,
-        drop=drop or (),
-        reading=reading,
-        seed=seed,
-        as_number=as_number,
+        source_of(data), outcome, drop=drop or (), reading=reading, seed=seed, as_number=as_number
     )
     note_all(*found.estimate.warnings)
     about_person = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}

@@ -85,8 +85,7 @@ def merge_rare_levels(
     present, there = int(times.sum()), np.flatnonzero(times)
     if there.size > max(SCALE, present / 2):
         found.drop(
-            column.name,
-            f"{there.size:,} different texts in {present:,} cases identify the cases",
+            column.name, f"{there.size:,} different texts in {present:,} cases identify the cases"
         )
         return None
     most = min(_MOST_LEVELS, max(SCALE, present // ENOUGH_CASES))

@@ -17,14 +17,7 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
 from preceptor._base.words import first_few, repeated
-from preceptor.data.log_cells import (
-    LogTests,
-    are_decisions,
-    as_moment,
-    as_yes_no,
-    in_iso,
-    score_of,
-)
+from preceptor.data.log_cells import LogTests, are_decisions, as_moment, as_yes_no, in_iso, score_of
 from preceptor.data.opening import Reading
 from preceptor.data.text_files import first_faults
 from preceptor.errors import InvalidFile, InvalidInput

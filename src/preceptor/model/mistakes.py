@@ -13,12 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from preceptor._base.numerics import (
-    discounted_sum,
-    negligible_after,
-    total_weight,
-    weight_between,
-)
+from preceptor._base.numerics import discounted_sum, negligible_after, total_weight, weight_between
 from preceptor._base.values import FloatArray
 from preceptor.errors import NotApplicable
 from preceptor.model.evaluation import evaluate, losses_along, running_counts

@@ -376,11 +376,7 @@ class Person(Kind):
         return SampledAnswers(self, world, sets, risk, start)
 
     def expectation(
-        self,
-        world: World,
-        sets: SetFamily,
-        start: ShownBefore = None,
-        risk: Risk | None = None,
+        self, world: World, sets: SetFamily, start: ShownBefore = None, risk: Risk | None = None
     ) -> Expected:
         """Return `expected` or `expected_answers`, depending on the world's outcome.
 

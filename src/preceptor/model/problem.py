@@ -642,10 +642,7 @@ def _fitting_risks() -> list[dict[str, Any]]:
     given = {"required": ["risk"]}
     return [
         {"if": given | is_yes_no, "then": {"properties": {"world": has_outcome}}},
-        {
-            "if": given | {"not": is_yes_no},
-            "then": {"properties": {"world": {"not": has_outcome}}},
-        },
+        {"if": given | {"not": is_yes_no}, "then": {"properties": {"world": {"not": has_outcome}}}},
     ]
 
 

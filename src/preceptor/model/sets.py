@@ -81,7 +81,7 @@ class SetFamily:
 def read_counts(
     name: str, given: object, faults: list[str], tests: int | None = None
 ) -> tuple[int, ...] | None:
-    """Exposure counts of so many tests, or None after adding their fault to `faults`.
+    """Exposure counts of `tests` tests, or None after adding their fault to `faults`.
 
     >>> read_counts("start", [2, 0.5], []), read_counts("start", np.array([2, 0]), [])
     (None, (2, 0))

@@ -141,8 +141,7 @@ class Units(Value):
         "empty for the reference level.",
     ] = None
     outcome_levels: Annotated[
-        tuple[str, str] | None,
-        "How no and yes are written, if the outcome is one of two texts.",
+        tuple[str, str] | None, "How no and yes are written, if the outcome is one of two texts."
     ] = None
 
     def __init__(
@@ -309,10 +308,9 @@ class World(Value):
         GoesWith("beta_shape"),
         "Correlation of the Gaussian underneath Beta marginals.",
     ] = None
-    units: Annotated[
-        Units | None,
-        "Original units of a world that was estimated from a table.",
-    ] = None
+    units: Annotated[Units | None, "Original units of a world that was estimated from a table."] = (
+        None
+    )
     groups: Annotated[
         Groups | None,
         InFiles(dict[str, Columns] | None),

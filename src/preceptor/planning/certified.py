@@ -189,11 +189,7 @@ class Proof:
             certificate=self.certificate,
         ).settled()
 
-    def raise_by_dual(
-        self,
-        dual_of: Callable[[IntArray], Dual],
-        share: float,
-    ) -> None:
+    def raise_by_dual(self, dual_of: Callable[[IntArray], Dual], share: float) -> None:
         """A dual for a share of the time, beams guided by it, and another search.
 
         `dual_of` takes a flag that halts it.

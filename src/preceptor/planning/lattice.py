@@ -258,11 +258,7 @@ def solve_lattice(
 
 
 def sweep(
-    problem: Problem,
-    effects: CapEffects,
-    caps: IntArray,
-    *,
-    watch: Watch | None = None,
+    problem: Problem, effects: CapEffects, caps: IntArray, *, watch: Watch | None = None
 ) -> tuple[float, CountPolicy]:
     """V at the start and the policy over the whole box, or `OutOfTime` if the watch stops it."""
     from preceptor.planning._lattice_kernels import sweep_planes

@@ -90,9 +90,7 @@ def fixed_sets(
 
 
 def best_positions(
-    problem: Problem,
-    judge: Callable[[FloatArray], FloatArray],
-    estimates: FloatArray | None = None,
+    problem: Problem, judge: Callable[[FloatArray], FloatArray], estimates: FloatArray | None = None
 ) -> int:
     """Position of the set that is best shown throughout; `judge` rates costs (sets, people).
 

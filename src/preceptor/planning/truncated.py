@@ -27,12 +27,7 @@ from preceptor._base.parallel import in_threads
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.model.evaluation import (
-    commit_value,
-    evaluate,
-    tail_sums,
-    tail_sums_bytes,
-)
+from preceptor.model.evaluation import commit_value, evaluate, tail_sums, tail_sums_bytes
 from preceptor.model.gaussian_loss import GaussianOracle
 from preceptor.model.plan import Plan
 from preceptor.model.policies import ExploreThenCommit

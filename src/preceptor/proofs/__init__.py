@@ -2,7 +2,4 @@
 
 from preceptor.proofs.verify import Verification, verify
 
-__all__ = [
-    "Verification",
-    "verify",
-]
+__all__ = ["Verification", "verify"]

@@ -1,4 +1,4 @@
-"""Mistakes, and people for whom a plan is not the best one, in words.
+"""Mistakes, and people whose own plan would be better, in words.
 
 Mistakes are misses and false alarms per 100 cases, sensitivity and specificity. A plan for a crowd
 is described person by person: who loses by it, and what is proven about that.
