@@ -170,7 +170,7 @@ def test_other_risks_and_samples_are_planned_for_as_well(risk, horizon):
 @pytest.mark.parametrize("horizon", [9, None])
 @pytest.mark.parametrize("risk", [pr.Huber(0.3), pr.AbsoluteError(), OWN], ids=str)
 def test_prices_under_other_risks_are_those_of_an_evaluation(risk, horizon, learner):
-    """Changes of up to two tests are exact, in every round, and after rounds have changed."""
+    """Changes of one, two or more tests, in every round, and after rounds have changed."""
     rng = np.random.default_rng(3)
     problem = problem_for(LEARNERS[learner], 3, 0.6, horizon, risk=risk)
     expected, rounds, sets = ChargedRounds(problem), 9, len(problem.sets)
@@ -186,10 +186,7 @@ def test_prices_under_other_risks_are_those_of_an_evaluation(risk, horizon, lear
     for t in range(rounds - 1, -1, -1):
         changed = [np.where(np.arange(rounds) == t, s, path) for s in range(sets)]
         wanted = [expected.total(other, problem.discount, tail) for other in changed]
-        prices, members = walk.prices(t, np.arange(sets)), problem.sets.membership
-        near = np.sum(members != members[path[t]], axis=1) <= 2
-        np.testing.assert_allclose(prices[near], np.array(wanted)[near], rtol=1e-12)
-        np.testing.assert_allclose(prices, wanted, rtol=1e-2)
+        np.testing.assert_allclose(walk.prices(t, np.arange(sets)), wanted, rtol=1e-12)
         np.testing.assert_allclose(wanted, [cost(other) for other in changed], rtol=1e-6)
         if t % 2:
             path[t] = rng.integers(sets)

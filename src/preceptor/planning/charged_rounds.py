@@ -2,7 +2,8 @@
 
 Squared errors in closed form have exact prices of their own (`people.exposures`). Every other
 charge is tabulated as a function of the standard deviation, so that a compiled loop can play
-schedules for built-in and user-defined risks alike.
+schedules for built-in and user-defined risks alike. A set that differs from the present one by up
+to two tests is priced exactly in one pass; the most promising of the others are played.
 
 Under an empirical loss, charges depend on more than the variance; here the residuals are then taken
 to be normal with the variance of the sample.
@@ -10,17 +11,16 @@ to be normal with the variance of the sample.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._base.numerics import rounds_until, weights
+from preceptor._base.numerics import discounted_sum, rounds_until, weights
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.expected import Tail, check_endless, positions_of
 from preceptor.model.problem import Problem
 from preceptor.model.risks import NumberRisk, SquaredError
-from preceptor.people.first_order_walk import Stepwise
 
 if TYPE_CHECKING:
     from preceptor.planning._charged_kernels import Model, Word
@@ -32,19 +32,18 @@ _CELLS = 2048
 _PLAYED_TURNS, _SPACING, _NEGLIGIBLE, _MOST_TAIL_ROUNDS = 32, 1.1, 1e-9, 20_000
 
 
-class ChargedRounds(Stepwise):
-    """`Expected` of a problem whose person learns by showings; a state is counts since the start.
+class ChargedRounds:
+    """`Expected` of a problem whose person learns by showings; a state is its counts, (n,)."""
 
-    Prices are exact for sets that differ from the present one by up to two tests.
-    """
+    exact: bool = True
+    exact_prices: bool = True
+    accuracy: str = ""
 
     def __init__(self, problem: Problem) -> None:
         forms = problem.replace(risk=SquaredError()).oracle.forms()
         assert forms is not None
         assert isinstance(problem.risk, NumberRisk)
         self._problem = problem
-        self.sets, self.start = problem.sets, np.zeros(problem.size)
-        self._shown = problem.sets.membership.astype(np.int64)
         self._wrong = problem.world.coefficients - problem.learner.initial
         self._errors = np.empty((problem.size, 0))
         self._forms = (forms.floor, forms.shift, forms.reading, forms.prices)
@@ -53,77 +52,48 @@ class ChargedRounds(Stepwise):
         self._charges = _tabulated(
             problem.risk, float(np.sqrt(forms.floor.min())), float(np.sqrt(largest))
         )
-        self.exact_prices = int(problem.sets.sizes.max()) == 1
-
-    @property
-    def has_closed_tails(self) -> bool:
-        """True: of the turns of a tail a few are played, which stand for the others."""
-        return True
-
-    @property
-    def adjoint_shape(self) -> tuple[int, ...]:
-        """`one` and `two` of the kernels in a row."""
-        n = self.start.size
-        return (2 * n + 4 * n * n,)
+        self.shown = problem.sets.membership.astype(np.int64)
 
     def floors(self) -> FloatArray:
         """A loss that each set never goes below (sets,)."""
         return self._problem.oracle.floors()
 
-    def advance(self, path: IntArray, first: int, states: FloatArray, losses: FloatArray) -> None:
-        """Fill in losses and counts along a path."""
+    def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Expected loss of each round."""
+        return self._played(schedule, 0.0, ())[0]
+
+    def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
+        """Discounted cost of a schedule and of its tail repeated forever."""
+        losses, rest = self._played(schedule, discount, tail)
+        return discounted_sum(losses, discount) + discount**losses.size * rest
+
+    def walk(self, rounds: int, discount: float) -> ChargedWalk:
+        """A walk over schedules of this many rounds."""
+        return ChargedWalk(self, rounds, discount)
+
+    def _played(
+        self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail
+    ) -> tuple[FloatArray, float]:
         from preceptor.planning._charged_kernels import play_charged
 
-        play_charged(path, self._model(first + path.size), states, losses)
-
-    def retreat(
-        self, path: IntArray, first: int, states: FloatArray, adjoints: FloatArray, discount: float
-    ) -> None:
-        """Fill in the effect on later rounds of one showing more or less of each test."""
-        from preceptor.planning._charged_kernels import retreat_charged
-
-        retreat_charged(path, discount, self._model(first + path.size), states, adjoints)
-
-    def set_prices(
-        self, state: FloatArray, t: int, adjoint: FloatArray, positions: IntArray, discount: float
-    ) -> FloatArray:
-        """Return each set's loss in round t plus what it changes in all later ones."""
-        from preceptor.planning._charged_kernels import price_sets
-
-        out = np.empty(positions.size)
-        price_sets(positions, state, discount, self._model(t), adjoint, out)
-        return out
-
-    def tail_cost(self, state: FloatArray, discount: float, tail: Tail, first: int = 0) -> float:
-        """Return the cost of a tail from a state, discounted to its first round, `first`."""
-        from preceptor.planning._charged_kernels import play_tail
-
+        path = positions_of(schedule)
+        counts = np.zeros((path.size + 1, self._problem.size), dtype=np.int64)
+        losses = np.empty(path.size)
         word = word_of(tail, discount)
-        return float(play_tail(discount, word, self._model(first, word), state))
+        model = self.model(path.size, word)
+        rest = play_charged(path, 0, float(discount), word, model, counts, losses)
+        return losses, float(rest)
 
-    def tail_adjoint(
-        self, state: FloatArray, discount: float, tail: Tail, first: int = 0
-    ) -> FloatArray:
-        """Return what one showing more or less of each test does to the cost of a tail."""
-        from preceptor.planning._charged_kernels import retreat_tail
-
-        word, adjoint = word_of(tail, discount), np.zeros(self.adjoint_shape)
-        retreat_tail(discount, word, self._model(first, word), state, adjoint)
-        return adjoint
-
-    def _model(self, rounds: int, word: Word | None = None) -> Model:
+    def model(self, rounds: int, word: Word) -> Model:
         """Sets, errors, forms and charges as kernels read them, for counts that this can reach."""
-        most = rounds + 2
-        if word is not None and word[1].size:
-            most += word[0].size * (int(word[1][-1]) + 1)
+        most = rounds + word[0].size * (int(word[1][-1]) + 1 if word[1].size else 0) + 1
         if self._errors.shape[1] <= most:
             problem = self._problem
             left = problem.by_showings.retention_table(problem.start_counts, 2 * most)
             self._errors = np.ascontiguousarray(self._wrong[:, None] * left)
-        return (self._shown, self._errors, *self._forms, *self._charges)
+        return (self.shown, self._errors, *self._forms, *self._charges)
 
 
-@lru_cache(maxsize=256)
 def word_of(tail: Tail, discount: float) -> Word:
     """A repeated word as kernels read it: turns that are played, and the weights of all near them.
 
@@ -159,3 +129,106 @@ def _tabulated(risk: NumberRisk, low: float, high: float) -> tuple[float, float,
     points = np.lib.stride_tricks.sliding_window_view(charges, 4)[::3]
     through = np.linalg.inv(np.vander(np.arange(4) / 3.0, increasing=True))
     return low, _CELLS / (high - low), np.ascontiguousarray(points @ through.T)
+
+
+class ChargedWalk:
+    """A `Walk` that knows what one showing more or less, or two of them, would change later."""
+
+    def __init__(self, expected: ChargedRounds, rounds: int, discount: float) -> None:
+        import preceptor.planning._charged_kernels as _charged_kernels
+
+        self._kernels = _charged_kernels
+        self._expected = expected
+        self._rounds, self._discount = rounds, float(discount)
+        tests = expected.shown.shape[1]
+        self._weights = weights(discount, rounds + 1)
+        self._counts = np.zeros((rounds + 1, tests), dtype=np.int64)
+        self._losses = np.zeros(rounds)
+        self._schedule = np.zeros(rounds, dtype=np.int64)
+        self._one = np.zeros((2, tests))
+        self._two = np.zeros((2, 2, tests, tests))
+        self._word = word_of((), self._discount)
+        self._model = expected.model(rounds, self._word)
+        self._total = self._rest = 0.0
+
+    def forward(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
+        """Walk a schedule forward from `since`, or from where other rounds were taken in."""
+        since = int(np.argmax(np.append(self._schedule[:since] != schedule[:since], True)))
+        self._schedule[:] = schedule
+        if tuple(self._word[0].tolist()) != tail:
+            self._word = word_of(tail, self._discount)
+        self._forward(since)
+        return self._total
+
+    def prices(self, t: int, positions: IntArray) -> FloatArray:
+        """Exact costs in all of the sets worth considering for round t; infinite for the others."""
+        positions, present = positions_of(positions), self._schedule[t]
+        out, changed = np.empty(positions.size), np.empty(positions.size, dtype=np.int64)
+        weight = self._weights[t]
+        self._kernels.price_sets(
+            positions, present, self._counts[t], weight, self._model, self._one, self._two, out,
+            changed,
+        )  # fmt: skip
+        out += self._total - weight * self._losses[t]
+        far = np.flatnonzero(changed > 2)
+        if far.size:
+            to_play = self._rounds - t + self._word[1].size * self._word[0].size
+            # About 4,000 rounds may be played to price the sets of one round.
+            few, most = far, max(4_000 // to_play, 3)
+            if far.size > most:
+                few = far[np.argpartition(out[far], most)[:most]]
+            out[far] = np.inf
+            out[few] = self._replayed(t, positions[few, None])
+        return out
+
+    def step_back(self, t: int, position: int) -> None:
+        """Take in that this set is shown in round t."""
+        self.step_back_over(t, np.array([position], dtype=np.int64))
+
+    def step_back_over(self, t: int, positions: IntArray) -> None:
+        """Take in several rounds at once; what has moved is played again."""
+        end = t + positions.size
+        if not np.array_equal(self._schedule[t:end], positions):
+            self._schedule[t:end] = positions
+            self._forward(t)
+            end = self._rounds
+        self._kernels.add_rounds(
+            self._schedule, t, end, self._weights, self._model, self._counts, self._one, self._two
+        )
+
+    def replace_block(self, t: int, positions: IntArray) -> float:
+        """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead."""
+        return float(self._replayed(t, positions_of(positions)[None, :])[0])
+
+    def tails(self, tails: Sequence[Tail]) -> FloatArray:
+        """What the present schedule costs in all with each of these tails instead of its own."""
+        costs = []
+        for tail in tails:
+            word = word_of(tail, self._discount)
+            model = self._expected.model(self._rounds, word)
+            arguments = (self._discount, word, model, self._counts, self._losses)
+            costs.append(self._kernels.play_charged(self._schedule, self._rounds, *arguments))
+        head = self._total - self._weights[-1] * self._rest
+        return np.asarray(head + self._weights[-1] * np.array(costs))
+
+    def _replayed(self, t: int, blocks: IntArray) -> FloatArray:
+        """Costs in all with each of the blocks (b, rounds) from round t on."""
+        out = np.empty(blocks.shape[0])
+        self._kernels.replay_blocks(
+            self._schedule, t, np.ascontiguousarray(blocks), self._discount, self._word,
+            self._model, self._counts[t], out,
+        )  # fmt: skip
+        return np.asarray(self._losses[:t] @ self._weights[:t] + self._weights[t] * out)
+
+    def _forward(self, since: int) -> None:
+        """Play the present schedule from a round on, then the tail; move to the end."""
+        self._model = self._expected.model(self._rounds, self._word)
+        self._rest = self._kernels.play_charged(
+            self._schedule, since, self._discount, self._word, self._model, self._counts,
+            self._losses,
+        )  # fmt: skip
+        self._kernels.start_at_tail(
+            self._word, self._weights[-1], self._discount, self._model, self._counts[-1],
+            self._one, self._two,
+        )  # fmt: skip
+        self._total = float(self._losses @ self._weights[:-1] + self._weights[-1] * self._rest)
