@@ -114,16 +114,20 @@ def outcome_given(world: World, shown: TestSet, values: FloatArray) -> tuple[flo
     return float(weights @ values), max(left, 0.0)
 
 
+def chance_given(world: World, score: float, left: float) -> float:
+    """Probability of yes; mean and variance of the score are those of `outcome_given`."""
+    assert world.outcome is not None
+    hidden = np.asarray(max(left - world.noise_variance, 0.0))
+    mean = np.asarray(world.base_score + score)
+    return float(world.outcome.from_score.mean_probability(mean, hidden))
+
+
 def least_square(problem: Problem, score: float, left: float) -> float:
     """Mean squared error of the best answer where the outcome is yes or no.
 
     For decisions that is the error rate, for probabilities the Brier score.
     """
-    world, outcome = problem.world, problem.world.outcome
-    assert outcome is not None
-    hidden = np.asarray(max(left - world.noise_variance, 0.0))
-    mean = np.asarray(world.base_score + score)
-    chance = float(outcome.from_score.mean_probability(mean, hidden))
+    chance = chance_given(problem.world, score, left)
     if isinstance(problem.risk, Decision):
         return 1.0 - chance if chance > problem.risk.right_threshold else chance
     return chance * (1.0 - chance)

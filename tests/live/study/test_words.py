@@ -95,7 +95,7 @@ def _wrong(who: Somebody) -> dict[str, str]:
 
 def _good(who: Somebody) -> dict[str, str]:
     form = who.page.form
-    given = {name: values[0] for name, values in form.choices.items()}
+    given = {name: next(iter(values)) for name, values in form.choices.items()}
     if "question-0" in form.choices and len(form.choices) == 2:
         given |= {"question-0": "1", "question-1": "2"}
     return given | ({"answer": "7"} if "answer" in form.values else {})

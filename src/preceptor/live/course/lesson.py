@@ -6,7 +6,6 @@ names the round it is about, so a form that comes twice, late or from another ta
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from sqlalchemy import Connection
 
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import TutorRound
+from preceptor.live.contrast import follower
 from preceptor.live.course.course import EVERY, Course
 from preceptor.live.service.guides import reason_in_words
 from preceptor.live.service.settings import Recent
@@ -22,9 +22,6 @@ from preceptor.live.store import courses, people, rounds
 from preceptor.live.store.people import AdvisedPerson
 from preceptor.live.store.rounds import Offer, StoredRound
 from preceptor.model.sets import TestSet
-
-# Insurance against kinds that learn more slowly than assumed, as `Tutor` advises for pools.
-_PROCESS_NOISE = 0.02
 
 
 class Lesson(NamedTuple):
@@ -73,7 +70,7 @@ class CourseTutors:
         self._course = course
         self._tutors: Recent[str, Tutor] = Recent()
         # Sets and reference cases are prepared once for all.
-        self._first = Tutor(course.problem, tau=math.inf, process_noise=_PROCESS_NOISE)
+        self._first = follower(course.problem)
 
     def of(self, who: str, played: Sequence[StoredRound]) -> Tutor:
         """Return the tutor after the answered rounds, which never change once they are answered."""

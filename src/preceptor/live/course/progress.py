@@ -11,18 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from preceptor.learners.case_choice import alone_shares
-from preceptor.learners.case_rule import SetMaps, alone_log_loss, alone_loss
 from preceptor.learners.families import SURE
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import results_in_world_units
+from preceptor.live.contrast import WrongWeight, wrong_weights
 from preceptor.live.course.course import Course
 from preceptor.live.store.courses import Trainee
 from preceptor.live.store.rounds import Offer, StoredRound
-from preceptor.model.evaluation import people_of
-from preceptor.planning.candidate_sets import limited_to_candidates
 from preceptor.report.session import least_square, outcome_given
 
 # An error within this of an expert's counts as an expert's.
@@ -31,8 +26,6 @@ CLOSE = 1.1
 _CHECKS = 3
 # Answers before weights and kinds are reported; with fewer they still change from case to case.
 _ENOUGH = 20
-# A weight is wrong if correcting it alone would reduce the loss by this share of an expert's.
-_WRONG = 0.02
 # Tests named at most.
 _NAMED = 2
 
@@ -42,13 +35,6 @@ class ProgressCurve(NamedTuple):
 
     alone: list[tuple[int, float]]
     checks: list[tuple[int, float]]
-
-
-class WrongWeight(NamedTuple):
-    """A test, and the weight it seems to get as a share of the weight it deserves."""
-
-    test: str
-    share: float
 
 
 @dataclass(frozen=True)
@@ -107,33 +93,6 @@ def curve_of(course: Course, played: Sequence[StoredRound]) -> ProgressCurve:
         for i in range(len(checked))
     ]
     return ProgressCurve(alone, checks)
-
-
-def wrong_weights(tutor: Tutor, shown: Sequence[int] | None = None) -> list[WrongWeight]:
-    """Tests that the trainee seems to weigh wrongly, the worst first; only among `shown`.
-
-    A weight is judged given the others, by the trainee's expected loss alone, w'Hw - 2g'w + c:
-    changing weight i by d = (g - Hw)_i / H_ii is best, and reduces the loss by d² H_ii. So a test
-    is not blamed for what another one, nearly the same, makes up for.
-    """
-    problem, weights = tutor.problem, tutor.coefficients
-    people = people_of(problem)
-    likeliest = max(people, key=lambda name: tutor.kinds[name])
-    sets = limited_to_candidates(problem).sets
-    maps = SetMaps.of(people[likeliest].imputing_covariance(problem.world), sets)
-    ways = alone_shares(problem, sets, "any")
-    if problem.is_binary:
-        loss = alone_log_loss(problem.world, maps, ways, weights)
-    else:
-        loss = alone_loss(problem.world, maps, ways)
-    curvature = np.diag(loss.hessian)
-    best = weights + (loss.slope - loss.hessian @ weights) / curvature
-    gain = (best - weights) ** 2 * curvature / loss.best
-    # A weight that hardly moves answers has no sign.
-    weights = np.where(weights**2 * curvature < _WRONG * loss.best / 4, 0.0, weights)
-    tests = [i for i in (range(weights.size) if shown is None else shown) if gain[i] >= _WRONG]
-    tests.sort(key=lambda i: -gain[i])
-    return [WrongWeight(problem.world.labels[i], float(weights[i] / best[i])) for i in tests]
 
 
 def standing(

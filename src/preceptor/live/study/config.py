@@ -56,6 +56,9 @@ class ArmConfig(Part):
     policy: Literal[
         "plan", "best fixed", "most predictive", "random order", "adaptive", "case-aware", "sets"
     ]
+    # What the assistant says on the page of a case in training: what it predicts from the results
+    # shown, the true weights of these tests, or which of them the participant weighs wrongly.
+    advice: Literal["none", "prediction", "weights", "contrast"] = "none"
     cap: Natural | None = None  # participants, at most; no limit if missing
     method: Line = "auto"  # how a plan is solved; see `preceptor methods`
     time_limit: Annotated[Number, Field(gt=0, le=3600)] = 10.0

@@ -337,6 +337,7 @@ def _round_columns(study: Study) -> list[Variable]:
                  f"{_SLACK:g} s longer than by the server's clock; empty without JavaScript",
                  lambda r: _browser_time(r.one)[1], levels=_TRUST),
         *_confidence_columns(study),
+        *_advice_columns(study),
         Variable("untimed", _UNTIMED, lambda r: _flag(r.one.seconds is None), levels=_YES_NO),
         Variable("recommended", "Tests that the arm recommended, separated by semicolons",
                  lambda r: ";".join(r.one.recommended or ())),
@@ -495,6 +496,28 @@ def _browser_time(one: StoredRound) -> tuple[float | None, str]:
     if seconds < 0.0 or (one.seconds is not None and seconds > one.seconds + _SLACK):
         return seconds, "impossible"
     return seconds, "unchecked" if one.seconds is None else "possible"
+
+
+def _advice_columns(study: Study) -> list[Variable]:
+    """Two columns if an arm gives advice."""
+    kinds = tuple(dict.fromkeys(arm.advice for arm in study.configuration.arm))
+    if kinds == ("none",):
+        return []
+
+    def said(r: _Played) -> dict[str, Any]:
+        return dict(r.one.opened_with.get("advice") or {"kind": "none"})
+
+    def content(r: _Played) -> str:
+        told = {key: value for key, value in said(r).items() if key != "kind"}
+        return json.dumps(told) if told else ""
+
+    return [
+        Variable("advice", "What the assistant said about the case", lambda r: said(r)["kind"],
+                 levels=kinds),
+        Variable("advice_content", "The predicted outcome; the change of the outcome for one unit "
+                 "more of each test shown; or the test that the participant seemed to weigh "
+                 "wrongly, and its weight as a share of the right one; as JSON", content),
+    ]  # fmt: skip
 
 
 def _confidence_columns(study: Study) -> list[Variable]:

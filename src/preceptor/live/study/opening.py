@@ -132,13 +132,16 @@ def doubts(study: Study, arms: Sequence[Arm]) -> Iterator[str]:
 
 
 def _doubts_about_arms(study: Study, arms: Sequence[Arm]) -> Iterator[str]:
+    told = {arm.name: arm.advice for arm in study.configuration.arm if arm.advice != "none"}
+    if told:
+        yield f"simulated people do not heed the advice of {listed([*told])}: power ignores it"
     seed, rounds = study.configuration.seed, study.training_rounds
     seen: dict[tuple[Any, ...], str] = {}
     for arm in arms:
         schedule = arm.schedule(rounds, seed, 0)
         if schedule is None or arm.policy == "random order":
             continue
-        key = tuple(schedule)
+        key = (told.get(arm.name), *schedule)
         if key in seen:
             yield f"arms {seen[key]} and {arm.name} show the same: there is no contrast"
         seen.setdefault(key, arm.name)

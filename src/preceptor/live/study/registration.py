@@ -242,6 +242,7 @@ def versions() -> dict[str, str]:
 
 def _arm(arm: Arm, study: Study) -> dict[str, Any]:
     shown = arm.schedule(study.training_rounds, study.configuration.seed, 0)
+    advice = next(each.advice for each in study.configuration.arm if each.name == arm.name)
     # Where chance decides, each participant has their own order, which follows from the seed.
     is_one_for_all = shown is not None and arm.policy != "random order"
     return {
@@ -251,6 +252,7 @@ def _arm(arm: Arm, study: Study) -> dict[str, Any]:
         "value": arm.value,
         "gap": arm.gap,
         "shows": _runs(shown, study) if is_one_for_all and shown is not None else None,
+        **({} if advice == "none" else {"advice": advice}),
         **({} if arm.in_view is None else {"chooses": arm.in_view.in_words()}),
     }
 
@@ -303,6 +305,13 @@ _POLICIES = {
     "adaptive": "decides round by round from the person's answers",
     "case-aware": "looks at the case",
     "sets": "shows the sets that the study file lists",
+}
+
+_ADVICE = {
+    "none": "",
+    "prediction": "; says what it predicts from the results shown",
+    "weights": "; says the true weights of the tests shown",
+    "contrast": "; says which of the tests shown the person weighs wrongly",
 }
 
 
@@ -379,7 +388,7 @@ def _arms(content: Mapping[str, Any]) -> Section:
     rows = [
         (
             arm["name"],
-            arm.get("chooses", _POLICIES[arm["policy"]]),
+            arm.get("chooses", _POLICIES[arm["policy"]]) + _ADVICE[arm.get("advice", "none")],
             _shown(arm["shows"]),
             "depends on chance" if arm["value"] is None else f"{arm['value']:.6g}",
             _above(arm["gap"]),

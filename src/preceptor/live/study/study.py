@@ -410,6 +410,7 @@ def _faults(study: Study) -> Iterator[str]:
     tests = problem.world.tests
     yield from unknown_name_faults("tests", said.tests, tests)
     yield from _arm_faults(study)
+    yield from _advice_faults(study)
     yield from _block_faults(study)
     yield from _survey_faults(study)
     yield from _answer_faults(study)
@@ -493,6 +494,17 @@ def _pool_faults(study: Study, where: str, arm: ArmConfig) -> Iterator[str]:
             f"without a repeat if only the central {100.0 * rule.central:g}% may be picked; it "
             f"needs {needed}"
         )
+
+
+def _advice_faults(study: Study) -> Iterator[str]:
+    world = study.problem.world
+    for arm in study.configuration.arm:
+        where = f"arm {arm.name!r}: advice is {arm.advice!r}, but"
+        if arm.advice == "weights" and study.problem.is_binary:
+            yield f"{where} the outcome is yes or no, so that a weight has no unit; choose another"
+        several = [name for name, own in zip(world.tests, world.blocks, strict=True) if own[1:]]
+        if arm.advice in ("weights", "contrast") and several:
+            yield f"{where} {listed(several)} is no number; choose another"
 
 
 def _block_faults(study: Study) -> Iterator[str]:

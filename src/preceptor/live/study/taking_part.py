@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,14 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
+from preceptor.learners.tutor import Tutor
+from preceptor.live.contrast import ENOUGH, WrongWeight, follower, wrong_weights
 from preceptor.live.service.guides import PlanGuide
-from preceptor.live.service.live import RoundAdvice, Snapshot
+from preceptor.live.service.live import RoundAdvice, Snapshot, record_of
+from preceptor.live.service.tutors import Tutors
 from preceptor.live.store import participants, people, plans, rounds, studies
 from preceptor.live.store.chain import later, seconds_until
 from preceptor.live.store.participants import Holding, Participant
 from preceptor.live.store.plans import HeldCase
 from preceptor.live.store.rounds import Offer
 from preceptor.live.store.tables import Conflict
+from preceptor.live.study.ai_advice import ai_advice
 from preceptor.live.study.arms import Arm
 from preceptor.live.study.cases import ArmDraw, Filled, case_list, draw, pool_rows
 from preceptor.live.study.config import Instructions, Testing, Training
@@ -129,6 +133,37 @@ class LiveStudy:
         seen = policy.known(self.study.problem.world, results)
         known = None if seen is None else tuple(None if np.isnan(x) else float(x) for x in seen)
         return replace(asked, known=known, policy=policy.to_dict())
+
+    def advice(self, who: Participant, trial: Trial) -> str:
+        """What kind of advice the page of a trial has."""
+        if trial.training is None or who.arm is None:
+            return "none"
+        return next(a.advice for a in self.study.configuration.arm if a.name == who.arm)
+
+    def needs_contrast(self, who: Participant) -> bool:
+        """Whether the page of a participant's case says what they weigh wrongly."""
+        step = self.step(who.stage)
+        return step.kind == "ask" and self.advice(who, self.trial(step)) == "contrast"
+
+    @cached_property
+    def _followers(self) -> Tutors:
+        return Tutors()
+
+    @cached_property
+    def _follower(self) -> Tutor:
+        return follower(self.study.problem)
+
+    def contrast(self, asked: Snapshot) -> list[WrongWeight]:
+        """Tests that a participant seems to weigh wrongly; takes longer than a look-up."""
+        record = record_of(self.guide, asked.rounds)
+        if len(record) < ENOUGH:
+            return []
+        who = asked.person
+        return wrong_weights(self._followers.of(lambda: self._follower, who.plan, who.id, record))
+
+    def forget(self, who: str) -> None:
+        """Drop everything about an erased participant from memory."""
+        self._followers.forget(who)
 
     def needs_tutor(self, who: Participant) -> bool:
         """Whether a tutor decides what the case of a participant's step shows."""
@@ -310,12 +345,13 @@ def advance(
     who: Participant,
     to: int | None = None,
     planned: RoundAdvice | None = None,
+    wrong: Sequence[WrongWeight] | None = None,
 ) -> Participant:
     """Move a participant to the next step, or to step `to`.
 
     The last step ends the study for them. The first case assigns an arm in the same transaction, so
-    that no place is given twice. A case is opened, unless a tutor has to plan first: then `planned`
-    brings its advice later.
+    that no place is given twice. A case is opened, unless a tutor has to plan first, or its page
+    says what they weigh wrongly: then `planned` and `wrong` bring it later.
     """
     who = participants.change(connection, who, stage=who.stage + 1 if to is None else to)
     step = here.step(who.stage)
@@ -330,12 +366,17 @@ def advance(
         who = _assigned(connection, here, who)
         if not who.is_active:
             return who
-    _open_case(connection, here, who, here.trial(step), planned)
+    _open_case(connection, here, who, here.trial(step), planned, wrong)
     return who
 
 
 def reach(
-    connection: Connection, here: LiveStudy, who: str, stage: int, planned: RoundAdvice | None
+    connection: Connection,
+    here: LiveStudy,
+    who: str,
+    stage: int,
+    planned: RoundAdvice | None,
+    wrong: Sequence[WrongWeight] | None = None,
 ) -> Participant:
     """Open the case of the step that a participant is at; `Conflict` if they are at another.
 
@@ -343,7 +384,7 @@ def reach(
     """
     found = participants.find(connection, who, to_change=True)
     participants.must_be_at(found, stage)
-    return advance(connection, here, found, stage, planned)
+    return advance(connection, here, found, stage, planned, wrong)
 
 
 def _open_case(
@@ -352,10 +393,12 @@ def _open_case(
     who: Participant,
     trial: Trial,
     planned: RoundAdvice | None,
+    wrong: Sequence[WrongWeight] | None,
 ) -> None:
     """Open the round of a trial and record what it shows, once."""
     person = people.find(connection, who.id)
-    if person.rounds > trial.number:
+    kind = here.advice(who, trial)
+    if person.rounds > trial.number or (kind == "contrast" and wrong is None):
         return
     advice = here.settled(who, trial)
     if advice is None:
@@ -364,18 +407,19 @@ def _open_case(
         advice = planned
     labels = here.guide.words.labels_of(advice.columns)
     case_number = trial.number if advice.case_number is None else advice.case_number
+    assert person.case_list is not None
+    values = plans.case_of(connection, person.case_list, case_number).values
+    seen = [float(values[i] or 0.0) for i in advice.columns]
+    said = ai_advice(here.study, kind, advice.columns, seen, wrong)
     offer = Offer(
         recommended=labels,
         reason=advice.reason,
-        opened_with={"feedback": trial.feedback},
+        opened_with={"feedback": trial.feedback, **({} if said is None else {"advice": said})},
         feedback=trial.feedback,
         case_number=case_number,
         propensity=advice.propensity,
     )
     opened = rounds.offer(connection, person, offer)
-    assert person.case_list is not None
-    values = plans.case_of(connection, person.case_list, case_number).values
-    seen = [float(values[i] or 0.0) for i in advice.columns]
     rounds.show(connection, person, opened, labels, seen, None)
 
 

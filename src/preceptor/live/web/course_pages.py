@@ -18,10 +18,11 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from preceptor._base.checks import parse_number, parse_share
 from preceptor.errors import InvalidInput
+from preceptor.live.contrast import ENOUGH, wrong_weights
 from preceptor.live.course import lesson as lessons
 from preceptor.live.course.course import Look
 from preceptor.live.course.media import IMAGES, image_path
-from preceptor.live.course.progress import curve_of, wrong_weights
+from preceptor.live.course.progress import curve_of
 from preceptor.live.course.qr_codes import qr_picture
 from preceptor.live.service.access import Refusal
 from preceptor.live.service.live import live_of
@@ -49,8 +50,6 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 _NOTES = ("already", "again")
 # Seconds after which a page that waits for the teacher loads again.
 _WAIT = 4
-# Answers before the tracker says what a trainee weighs wrongly.
-_ENOUGH = 10
 # Characters of an answer that a message repeats.
 _QUOTED = 40
 
@@ -353,7 +352,7 @@ def _contrast(visit: TraineeVisit, there: StoredRound) -> str | None:
     """One sentence about the shown test that the trainee seems to weigh most wrongly."""
     here, words = visit.here, visit.here.words
     tutor = here.tutors.of(visit.trainee.id, visit.lesson.rounds)
-    if tutor.rounds < _ENOUGH:
+    if tutor.rounds < ENOUGH:
         return None
     wrong = wrong_weights(tutor, here.course.guide.words.indices(there.shown or ()))
     return words.weight("you_weigh", *wrong[0]) if wrong else None

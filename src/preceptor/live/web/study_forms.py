@@ -6,6 +6,7 @@ says what happens next.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,6 +131,41 @@ def truth(here: LiveStudy, value: float) -> Spoken:
     if here.study.problem.is_binary:
         return Spoken(_two(here)[int(value)], repr(value))
     return answer(here, value)
+
+
+def advice(here: LiveStudy, there: StoredRound) -> list[str]:
+    """What the assistant says about a case, a sentence each."""
+    said, words = there.opened_with.get("advice"), here.words
+    if said is None:
+        return []
+    look, looks = here.study.configuration.outcome, here.study.configuration.tests
+
+    def of(test: str) -> LookOfTest:
+        return looks.get(test, LookOfTest())
+
+    if said["kind"] == "prediction":
+        if here.study.problem.is_binary:
+            share = number(words, 100.0 * said["value"], 0, "%")
+            return [words.say("assistant_chance", share=share, outcome=outcome_name(here))]
+        value = number(words, said["value"], look.decimals, look.unit)
+        return [words.say("assistant_predicts", value=value)]
+    if said["kind"] == "contrast":
+        return [words.weight("you_weigh", of(said["test"]).label or said["test"], said["share"])]
+    return [
+        words.say(
+            "assistant_weighs",
+            one=number(words, 1.0, 0, of(test).unit),
+            test=of(test).label or test,
+            weight=_signed(words, weight, look.unit),
+        )
+        for test, weight in said["weights"].items()
+    ]
+
+
+def _signed(words: Words, value: float, unit: str) -> str:
+    """A change, with three digits."""
+    decimals = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    return ("+" if value > 0.0 else "") + number(words, value, decimals, unit)
 
 
 def verdict(here: LiveStudy, said: float, true: float) -> str:

@@ -21,6 +21,7 @@ from preceptor.live.study.taking_part import due_at
 from preceptor.live.web.pages import page
 from preceptor.live.web.study_access import Visit
 from preceptor.live.web.study_forms import (
+    advice,
     answer,
     choices,
     limits,
@@ -145,6 +146,7 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
         "high": 100.0 if here.study.answer == "percent" else look.high,
         "places": 10.0**-look.decimals,
         "choices": choices(here),
+        "advice": advice(here, there),
         "confidence": getattr(here.study.configuration.block[step.block], "confidence", None),
     }
 

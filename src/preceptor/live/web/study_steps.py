@@ -11,6 +11,7 @@ finds that the step is over; then nothing is written, and the browser is sent to
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 
@@ -93,9 +94,13 @@ async def _with_case(visit: access.Visit) -> access.Visit:
         asked = await snapshot_of(live, who.id)
         asked = await live.store.reading(lambda c: here.looking(c, who, asked))
         planned = await compute_advice(live, asked)
+    wrong = None
+    if here.needs_contrast(who):
+        record = await snapshot_of(live, who.id)
+        wrong = await asyncio.to_thread(here.contrast, record)
 
     def work(connection: Connection) -> access.Visit | None:
-        reach(connection, here, who.id, who.stage, planned)
+        reach(connection, here, who.id, who.stage, planned, wrong)
         return access.find_visit(connection, live, here, visit.secret)
 
     opened = await live.store.writing(work) or visit
@@ -140,7 +145,8 @@ def _after(visit: access.Visit, done: Participant) -> None:
     is_tutored = own is not None and own.is_adaptive and own.in_view is None and done.is_active
     if is_tutored and (before.kind == "ask" or done.arm != visit.who.arm):
         live.aside(start_advice(live, done.id))
-    if now_at.kind == "ask" and done.is_active and not here.needs_tutor(done):
+    is_later = here.needs_tutor(done) or here.needs_contrast(done)
+    if now_at.kind == "ask" and done.is_active and not is_later:
         live.metrics.rounds.labels("offered").inc()
 
 
@@ -340,6 +346,7 @@ async def withdraw(request: Request, study: str) -> Response:
     if _erases(visit):
         await live.store.writing(lambda c: erase(c, who))
         live.forget(who)
+        visit.here.forget(who)
     else:
         await live.store.writing(lambda c: _make_anonymous(c, who))
     return access.delete_cookie(RedirectResponse(f"/s/{study}/withdrawn", 303), study)
