@@ -6,9 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, ndtr
 
 import preceptor as pr
+from preceptor.model.score_pairs import ScorePair
 from preceptor.people.with_level import first_level
 from preceptor.testing.people import check_person
-from tests.people.examples import EXAMPLES, INDIVIDUALS, INITIAL, WORLD, YES_NO
+from tests.people.examples import EXAMPLES, INDIVIDUALS, INITIAL, WORLD, YES_NO, YES_NO_RISKS
 
 SETS = pr.AtMost(2, price=[0.05, 0.3, 0.1]).sets(3)
 SCHEDULE = np.random.default_rng(7).integers(len(SETS), size=25)
@@ -60,6 +61,37 @@ def test_a_true_level_that_no_outcome_moves_is_a_known_one(person):
         assert acting.level == pytest.approx(0.0, abs=1e-12)
         acting.feedback((0, 2), values, outcome)
         known.feedback((0, 2), values, outcome)
+
+
+@pytest.mark.parametrize("risk", YES_NO_RISKS.values(), ids=YES_NO_RISKS)
+@pytest.mark.parametrize("link", YES_NO)
+def test_a_true_level_of_yes_no_answers_is_a_known_one(link, risk):
+    """Up to the interpolation of charges between levels."""
+    world, person = YES_NO[link], pr.Learner(INITIAL, pr.Geometric(1.2))
+    levelled = pr.WithLevel(pr.Learner([*INITIAL, 0.0], pr.Geometric(1.2)))
+    expected = levelled.expectation(world, SETS, risk=risk)
+    known = person.expectation(world, SETS, risk=risk)
+    assert_allclose(expected.losses(SCHEDULE), known.losses(SCHEDULE), rtol=1e-4)
+    assert_allclose(expected.floors(), known.floors(), rtol=1e-12)
+    assert expected.expected_errors(SCHEDULE).shape == (25, 3)
+
+
+@pytest.mark.parametrize("risk", YES_NO_RISKS.values(), ids=YES_NO_RISKS)
+@pytest.mark.parametrize("level", [-0.83, 0.37])
+def test_charges_at_a_level_are_those_of_another_base_score(risk, level):
+    """By the integrals that tables stand for, with weights that stay."""
+    person = pr.WithLevel(pr.NoLearning([*INITIAL, level]))
+    losses = person.expectation(PROBIT, SETS, risk=risk).losses(np.arange(len(SETS)))
+    for s, shown in enumerate(SETS):
+        rows, sigma = list(shown), PROBIT.covariance
+        read = np.linalg.solve(sigma[np.ix_(rows, rows)], sigma[rows] @ INITIAL)
+        pair = ScorePair(
+            PROBIT.outcome.from_score, PROBIT.base_score, PROBIT.score_variance,
+            np.array(PROBIT.base_score + level),
+            np.array(read @ (sigma @ PROBIT.coefficients)[rows]),
+            np.array(read @ sigma[np.ix_(rows, rows)] @ read),
+        )  # fmt: skip
+        assert losses[s] - SETS.prices[s] == pytest.approx(float(risk.expected(pair)), rel=2e-4)
 
 
 def test_a_level_moves_by_the_rate_times_the_surprise():

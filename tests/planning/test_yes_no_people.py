@@ -13,8 +13,7 @@ from preceptor.planning.bounds import floor_over_all_sets
 from tests.people.examples import EXAMPLES, INITIAL, YES_NO, YES_NO_RISKS
 
 WORLD = YES_NO["probit"]
-SLOW = ("bayesian", "with-level")  # estimated by copies
-KINDS = [kind for kind in EXAMPLES if kind not in ("by-showings", "crowd", *SLOW)]
+KINDS = [kind for kind in EXAMPLES if kind not in ("by-showings", "crowd", "bayesian")]
 ROUNDS = 6
 
 

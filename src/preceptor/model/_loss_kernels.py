@@ -97,11 +97,30 @@ def pair_charge(numbers, surface, shared, variance):
 @inner_jit
 def pair_slopes(numbers, surface, shared, variance):
     """Slopes of `pair_charge` per unit of the covariance and of the variance."""
+    by_shared, by_variance, _ = threshold_slopes(numbers, surface, numbers[1], shared, variance)
+    return by_shared, by_variance
+
+
+@inner_jit
+def threshold_charge(numbers, surface, theta, shared, variance):
+    """`pair_charge` of decisions whose threshold is at another distance theta, of either sign.
+
+    A constant score is at the edge of the surface.
+    """
+    scale = 1.0 / math.sqrt(max(variance, _STILL * numbers[0]))
+    x = min(max((shared * scale - numbers[4]) * numbers[5], 0.0), numbers[8])
+    y = min(max((theta * scale - numbers[6]) * numbers[7], 0.0), numbers[9])
+    return on_surface(surface, x, y)
+
+
+@inner_jit
+def threshold_slopes(numbers, surface, theta, shared, variance):
+    """Slopes per unit of covariance, variance and, for decisions, of theta."""
     variance = max(variance, _LEAST_VARIANCE)
     deviation = math.sqrt(variance)
     cross = shared / deviation
     decides = numbers[2] > 0.0
-    second = numbers[1] / deviation if decides else deviation / (1.0 + deviation)
+    second = theta / deviation if decides else deviation / (1.0 + deviation)
     x = (cross - numbers[4]) * numbers[5]
     y = (second - numbers[6]) * numbers[7]
     inside_x, inside_y = min(max(x, 0.0), numbers[8]), min(max(y, 0.0), numbers[9])
@@ -119,7 +138,7 @@ def pair_slopes(numbers, surface, shared, variance):
         grown = 1.0 + deviation
         by_shared *= grown * grown
         by_variance = by_variance * grown * grown + value * grown / deviation
-    return by_shared, by_variance
+    return by_shared, by_variance, by_second / deviation if decides else 0.0
 
 
 # Kernels: losses over states and sets.

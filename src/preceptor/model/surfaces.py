@@ -23,6 +23,8 @@ from preceptor.model.yes_no_risks import SURFACE_CODE, Decision, LogLoss, Probab
 # Tolerance, as a share of the largest charge (of 1 if charges are unbounded).
 _WANTED = 1e-8
 _FIRST_CELLS, _MOST_CELLS = 24, 700
+# Cells along the distances of thresholds on either side, in tables of levels.
+_LEVEL_CELLS = 192
 # Scores whose standard deviation is larger are charged as if it were this.
 _STEEPEST = 50.0
 
@@ -95,13 +97,54 @@ def surface_of(world: World, risk: YesNoRisk) -> Surface:
     return known[risk]
 
 
-def _tabulated(world: World, risk: YesNoRisk) -> Surface:
-    still = _still_score(world, risk)
+def level_surfaces(
+    world: World, risk: YesNoRisk, levels: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The charge of a risk where the person's base score is off by some levels, tabulated.
+
+    Decisions depend on the distance of the threshold alone: one table for thresholds on either
+    side. For probabilities, one table for each level, of a fixed fineness.
+
+    Parameters
+    ----------
+    world
+        With a yes-or-no outcome.
+    risk
+        How answers are charged.
+    levels
+        Base scores, counted from the person's own without a level, shape (levels,).
+
+    Returns
+    -------
+    numbers of shape (1 or levels, 11), surfaces of shape (1 or levels, rows, columns, 16)
+        As in `Surface`.
+    """
+    known: dict[tuple[YesNoRisk, bytes], tuple[FloatArray, FloatArray]]
+    known = remembered(world, "surfaces of levels", dict)
+    key = (risk, levels.tobytes())
+    if key not in known:
+        still = _still_score(world, risk)
+        bases = still.believed + (np.zeros(1) if risk.decides else levels)
+        tables = [
+            _tabulated(world, risk, replace(still, believed=np.asarray(base))) for base in bases
+        ]
+        known[key] = (
+            np.array([each.compiled.numbers for each in tables]),
+            np.array([each.compiled.surface for each in tables]),
+        )
+    return known[key]
+
+
+def _tabulated(world: World, risk: YesNoRisk, one_of: ScorePair | None = None) -> Surface:
+    """The surface of a risk; with `one_of`, one of several that have the same grid."""
+    still = one_of or _still_score(world, risk)
     reach = float(np.sqrt(still.spread))
     theta, grows = 0.0, isinstance(risk, LogLoss)
     if isinstance(risk, Decision):
         theta = float(still.link.score(risk.yes_above)) - float(still.believed)
         low, high = (0.0, FAR) if theta >= 0.0 else (-FAR, 0.0)
+        if one_of is not None:
+            low, high = -FAR, FAR
     else:
         low, high = 0.0, _STEEPEST / (1.0 + _STEEPEST)
 
@@ -114,7 +157,9 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
         return np.asarray(costs * ((1.0 - y) ** 2 if grows else 1.0))
 
     wanted = _WANTED * (risk.largest if np.isfinite(risk.largest) else 1.0)
-    flat = risk.decides and theta == 0.0
+    flat = risk.decides and theta == 0.0 and one_of is None
+    if one_of is not None:
+        wanted = np.inf
     table, first, second, error = _fine_enough(exact, (-reach, reach), (low, high), flat, wanted)
     numbers = np.array(
         [
@@ -218,11 +263,15 @@ def _fine_enough(
     flat: bool,
     wanted: float,
 ) -> tuple[FloatArray, SplineGrid, SplineGrid, float]:
-    """Refine each axis until its interpolation error is within half of the tolerance."""
-    grids = [SplineGrid(*across, _FIRST_CELLS), SplineGrid(*along, 2 if flat else _FIRST_CELLS)]
+    """Refine each axis until its interpolation error is within half of the tolerance.
+
+    Without a tolerance the grid is one that suffices for tables of levels.
+    """
+    long = _FIRST_CELLS if along[0] >= 0.0 or np.isfinite(wanted) else _LEVEL_CELLS
+    grids = [SplineGrid(*across, _FIRST_CELLS), SplineGrid(*along, 2 if flat else long)]
     # One axis at a time, so that it is clear which one needs refinement.
     for axis in (0,) if flat else (0, 1):
-        while (cells := grids[axis].cells) < _MOST_CELLS:
+        while np.isfinite(wanted) and (cells := grids[axis].cells) < _MOST_CELLS:
             excess = _error_along(exact, grids, axis) / (0.5 * wanted)
             if excess <= 1.0:
                 break

@@ -1,9 +1,13 @@
 """Compiled expectations under yes/no outcomes, for weights that are known and for their moments.
 
 Letters as in `set_readings.py`; `scores` are the tuple (omega, members, sizes, solved, variance,
-target, prices, numbers, surface), `moves` (keep, push, rows). A round changes the state z (n
-numbers: weights, or exposure from which curves give the weights elsewhere) to keep z + push, plus
-rows z for the shown ones (no rows for most kinds).
+target, prices, numbers, surface, levels), `moves` (keep, push, rows). A round changes the state z
+(n numbers: weights, or exposure from which curves give the weights elsewhere) to keep z + push,
+plus rows z for the shown ones (no rows for most kinds).
+
+If people learn the level, the last test of every set is a constant of 1 and `levels` are evenly
+spaced places at which charges are tabulated; otherwise `levels` is empty, and there is one table.
+The variance of the score is then w'Vw without the square of the level.
 """
 
 from __future__ import annotations
@@ -13,7 +17,12 @@ import math
 import numpy as np
 
 from preceptor._base.jit import hot_jit, jit
-from preceptor.model._loss_kernels import pair_charge, pair_slopes
+from preceptor.model._loss_kernels import (
+    pair_charge,
+    pair_slopes,
+    threshold_charge,
+    threshold_slopes,
+)
 from preceptor.people._linear_kernels import imputing_rows, multiply, multiply_turned
 
 
@@ -42,6 +51,67 @@ def moments_of(s, k, w, variance, target, spread):
 
 
 @hot_jit
+def near_levels(level, levels):
+    """First of four levels around one, and its distance from it in steps, for cubics."""
+    step = levels[1] - levels[0]
+    place = min(max((level - levels[0]) / step, 0.0), levels.size - 1.0)
+    first = min(max(int(place) - 1, 0), levels.size - 4)
+    return first, place - first, step
+
+
+@hot_jit
+def cubic(i, t):
+    """Weight of the i-th of four points 0, 1, 2, 3 in the cubic through them, and its slope."""
+    if i == 0:
+        return -(t - 1.0) * (t - 2.0) * (t - 3.0) / 6.0, -(3.0 * t * t - 12.0 * t + 11.0) / 6.0
+    if i == 1:
+        return t * (t - 2.0) * (t - 3.0) / 2.0, (3.0 * t * t - 10.0 * t + 6.0) / 2.0
+    if i == 2:
+        return -t * (t - 1.0) * (t - 3.0) / 2.0, -(3.0 * t * t - 8.0 * t + 3.0) / 2.0
+    return t * (t - 1.0) * (t - 2.0) / 6.0, (3.0 * t * t - 6.0 * t + 2.0) / 6.0
+
+
+@hot_jit
+def charge_of(k, w, shared, own, numbers, surface, levels):
+    """Cost of answers with effective weights w, of which the last is the level if there is one."""
+    if levels.size == 0:
+        return pair_charge(numbers[0], surface[0], shared, own)
+    level = w[k - 1]
+    own = max(own - level * level, 0.0)
+    if numbers[0, 2] > 0.0:
+        return threshold_charge(numbers[0], surface[0], numbers[0, 1] - level, shared, own)
+    first, t, _ = near_levels(level, levels)
+    total = 0.0
+    for i in range(4):
+        weight, _ = cubic(i, t)
+        total += weight * pair_charge(numbers[first + i], surface[first + i], shared, own)
+    return total
+
+
+@hot_jit
+def slopes_of(k, w, shared, own, numbers, surface, levels):
+    """Slopes of `charge_of` per unit of covariance, variance of the score, and level."""
+    if levels.size == 0:
+        by_shared, by_own = pair_slopes(numbers[0], surface[0], shared, own)
+        return by_shared, by_own, 0.0
+    level = w[k - 1]
+    own = max(own - level * level, 0.0)
+    if numbers[0, 2] > 0.0:
+        theta = numbers[0, 1] - level
+        by_shared, by_own, by_theta = threshold_slopes(numbers[0], surface[0], theta, shared, own)
+        return by_shared, by_own, -by_theta
+    first, t, step = near_levels(level, levels)
+    by_shared, by_own, by_level = 0.0, 0.0, 0.0
+    for i in range(4):
+        weight, turn = cubic(i, t)
+        along, across = pair_slopes(numbers[first + i], surface[first + i], shared, own)
+        by_shared += weight * along
+        by_own += weight * across
+        by_level += turn * pair_charge(numbers[first + i], surface[first + i], shared, own) / step
+    return by_shared, by_own, by_level
+
+
+@hot_jit
 def seen_of(omega, weights, seen):
     """Ωh."""
     for i in range(seen.size):
@@ -54,7 +124,7 @@ def seen_of(omega, weights, seen):
 @jit
 def path_losses(path, weights, losses, scores):
     """Loss of each round, given the weights (rounds, n)."""
-    omega, members, sizes, solved, variance, target, prices, numbers, surface = scores
+    omega, members, sizes, solved, variance, target, prices, numbers, surface, levels = scores
     seen = np.empty(omega.shape[0])
     w, spread = np.empty(members.shape[1]), np.empty(members.shape[1])
     for t in range(path.size):
@@ -63,13 +133,13 @@ def path_losses(path, weights, losses, scores):
         seen_of(omega, weights[t], seen)
         read_score(s, k, seen, members, solved, w)
         shared, own = moments_of(s, k, w, variance, target, spread)
-        losses[t] = pair_charge(numbers, surface, shared, own) + prices[s]
+        losses[t] = charge_of(k, w, shared, own, numbers, surface, levels) + prices[s]
 
 
 @jit
 def path_slopes(path, weights, slopes, scores):
     """Gradient of the loss of each round with respect to the weights (rounds, n)."""
-    omega, members, sizes, solved, variance, target, _, numbers, surface = scores
+    omega, members, sizes, solved, variance, target, _, numbers, surface, levels = scores
     n = omega.shape[0]
     seen = np.empty(n)
     w, spread = np.empty(members.shape[1]), np.empty(members.shape[1])
@@ -80,11 +150,13 @@ def path_slopes(path, weights, slopes, scores):
         seen_of(omega, weights[t], seen)
         read_score(s, k, seen, members, solved, w)
         shared, own = moments_of(s, k, w, variance, target, spread)
-        by_shared, by_own = pair_slopes(numbers, surface, shared, own)
+        by_shared, by_own, by_level = slopes_of(k, w, shared, own, numbers, surface, levels)
         for i in range(k):
             turned[i] = 0.0
         for i in range(k):
             slope = by_shared * target[s, i] + 2.0 * by_own * spread[i]
+            if levels.size > 0 and i == k - 1:
+                slope = by_level
             for j in range(k):
                 turned[j] += solved[s, i, j] * slope
         for j in range(n):
@@ -135,7 +207,7 @@ def walk_states_back(path, slopes, adjoints, discount, moves, scores):
 def set_prices(positions, state, weights, adjoint, discount, out, moves, scores):
     """Each set's loss now, plus its first-order effect on all later rounds."""
     keep, push, rows = moves
-    omega, members, sizes, solved, variance, target, prices, numbers, surface = scores
+    omega, members, sizes, solved, variance, target, prices, numbers, surface, levels = scores
     n = state.size
     seen = np.empty(n)
     w, spread = np.empty(members.shape[1]), np.empty(members.shape[1])
@@ -154,7 +226,8 @@ def set_prices(positions, state, weights, adjoint, discount, out, moves, scores)
                 for j in range(n):
                     total += rows[s, i, j] * state[j]
                 later += adjoint[members[s, i]] * total
-        out[position] = pair_charge(numbers, surface, shared, own) + prices[s] + discount * later
+        charge = charge_of(k, w, shared, own, numbers, surface, levels)
+        out[position] = charge + prices[s] + discount * later
 
 
 # Compiled recursion of the mean and covariance of weights under yes/no outcomes, and its cost.
@@ -183,6 +256,25 @@ def pace_of(kappa, own):
 
 
 @hot_jit
+def pace_at(terms, base, own):
+    """κ2 at a base score, its slopes per unit of variance and of base, and the share of yes.
+
+    The slope of the share per unit of variance is half of that of κ2 per unit of base.
+    """
+    pace, slower, moved, share = 0.0, 0.0, 0.0, 0.0
+    for i in range(terms.shape[1]):
+        square = terms[1, i] * terms[1, i] + own
+        width = math.sqrt(square)
+        z = base / width
+        height = terms[0, i] * math.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * width)
+        pace += height
+        slower += height * 0.5 * (z * z - 1.0) / square
+        moved -= height * z / width
+        share += terms[0, i] * 0.5 * math.erfc(-z / math.sqrt(2.0))
+    return pace, slower, moved, share
+
+
+@hot_jit
 def root_of(s, k, W, variance, apart, L):
     """Write L with LL' = W plus a small ridge; return whether W is more than rounding."""
     spread = 0.0
@@ -208,8 +300,8 @@ def root_of(s, k, W, variance, apart, L):
 @hot_jit
 def averages(s, k, w, W, L, point, turned, q, J, rule, scores):
     """Mean loss and squared surprise; E[κ2 w] into q, and E of its slopes (k, k) into J."""
-    kappa, numbers2, surface2 = rule[4:]
-    variance, target, _, numbers, surface = scores[4:]
+    kappa, numbers2, surface2, terms, base, prevalence = rule[4:]
+    variance, target, _, numbers, surface, levels = scores[4:]
     spread = root_of(s, k, W, variance, _NO_SPREAD, L)
     points = 2 * k if spread else 1
     loss, square = 0.0, 0.0
@@ -224,8 +316,22 @@ def averages(s, k, w, W, L, point, turned, q, J, rule, scores):
             if spread:
                 point[i] += (reach if at % 2 == 0 else -reach) * L[i, at // 2]
         shared, own = moments_of(s, k, point, variance, target, turned)
-        loss += share * pair_charge(numbers, surface, shared, own)
-        square += share * pair_charge(numbers2, surface2, shared, own)
+        loss += share * charge_of(k, point, shared, own, numbers, surface, levels)
+        square += share * charge_of(k, point, shared, own, numbers2, surface2, levels)
+        if levels.size > 0:
+            # The last row is that of the level, which moves by the share of yes that is expected.
+            level = point[k - 1]
+            pace, slower, moved, yes = pace_at(terms, base + level, max(own - level * level, 0.0))
+            for i in range(k - 1):
+                q[i] += share * pace * point[i]
+                J[i, i] += share * pace
+                for j in range(k - 1):
+                    J[i, j] += share * 2.0 * slower * point[i] * turned[j]
+                J[i, k - 1] += share * moved * point[i]
+                J[k - 1, i] += share * moved * turned[i]
+            q[k - 1] += share * (yes - prevalence)
+            J[k - 1, k - 1] += share * pace
+            continue
         pace, slower = pace_of(kappa, own)
         for i in range(k):
             q[i] += share * pace * point[i]
@@ -324,15 +430,27 @@ _APART = 1e-7
 @hot_jit
 def _slope(s, k, point, turned, weight2, along, pace_weight, rule, scores, out):
     """Slope of loss + weight2 s² - pace_weight along·κ2 w, per unit of w, at a point."""
-    kappa, numbers2, surface2 = rule[4:]
-    variance, target, _, numbers, surface = scores[4:]
+    kappa, numbers2, surface2, terms, base, _ = rule[4:]
+    variance, target, _, numbers, surface, levels = scores[4:]
     shared, own = moments_of(s, k, point, variance, target, turned)
-    by_shared, by_own = pair_slopes(numbers, surface, shared, own)
-    also_shared, also_own = pair_slopes(numbers2, surface2, shared, own)
+    by_shared, by_own, by_level = slopes_of(k, point, shared, own, numbers, surface, levels)
+    also_shared, also_own, also_level = slopes_of(k, point, shared, own, numbers2, surface2, levels)
     by_shared += weight2 * also_shared
     by_own += weight2 * also_own
-    pace, slower = pace_of(kappa, own)
     inside = 0.0
+    if levels.size > 0:
+        level = point[k - 1]
+        pace, slower, moved, _ = pace_at(terms, base + level, max(own - level * level, 0.0))
+        for i in range(k - 1):
+            inside += along[i] * point[i]
+        by_own -= pace_weight * (slower * inside + 0.5 * moved * along[k - 1])
+        for i in range(k - 1):
+            out[i] = by_shared * target[s, i] + 2.0 * by_own * turned[i]
+            out[i] -= pace_weight * pace * along[i]
+        out[k - 1] = by_level + weight2 * also_level
+        out[k - 1] -= pace_weight * (moved * inside + pace * along[k - 1])
+        return
+    pace, slower = pace_of(kappa, own)
     for i in range(k):
         inside += along[i] * point[i]
     by_own -= pace_weight * slower * inside

@@ -23,7 +23,7 @@ surface of the risk at these two numbers (`model/surfaces.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,7 @@ import numpy as np
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.readings import readings_of_all
 from preceptor.model.sets import SetFamily
-from preceptor.model.surfaces import best_charges, surface_of
+from preceptor.model.surfaces import best_charges, level_surfaces, surface_of
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 
@@ -143,6 +143,9 @@ class Scores:
     sets: SetFamily
     omega: FloatArray  # (n, n)
     readings: SetReadings
+    # Places at which charges are tabulated if the last test of every set is a constant, whose
+    # weight is the level; empty otherwise.
+    levels: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def members(self) -> IntArray:
@@ -152,11 +155,18 @@ class Scores:
     @cached_property
     def arrays(self) -> Any:
         """Arrays in the order of the kernels' arguments."""
-        read, charge = self.readings, surface_of(self.world, self.risk).compiled
+        read = self.readings
         return (
             self.omega, read.members, self.sets.sizes, read.solved, read.variance, read.target,
-            self.sets.prices, charge.numbers, charge.surface,
+            self.sets.prices, *self.tables(self.risk), self.levels,
         )  # fmt: skip
+
+    def tables(self, risk: YesNoRisk) -> tuple[FloatArray, FloatArray]:
+        """Charges of a risk: numbers (tables, 11) and surfaces (tables, rows, columns, 16)."""
+        if self.levels.size:
+            return level_surfaces(self.world, risk, self.levels)
+        charge = surface_of(self.world, risk).compiled
+        return charge.numbers[None], charge.surface[None]
 
     def floors(self) -> FloatArray:
         """Loss of each set under the best weights, price included, shape (sets,)."""

@@ -13,6 +13,7 @@ a Gaussian test; `moments.py` takes that into account.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -35,9 +36,13 @@ from preceptor.people.moments import Moments
 from preceptor.people.outcome_learners import Bayesian
 from preceptor.people.own_person import OwnPerson
 from preceptor.people.sampled import Sampled, SampledAnswers
+from preceptor.people.yes_no_expectation import ScoredAnswers
 
 # Copies that are simulated where no closed form is known.
 _COPIES = 400
+# Levels of yes/no answers are tabulated in steps of at most this, to so far beyond the first and
+# the true one; in units of the score.
+_STEP, _BEYOND = 0.25, 1.0
 
 
 class OwnLevel(NamedTuple):
@@ -257,8 +262,19 @@ class WithLevel(Person):
     def expected_answers(
         self, world: World, sets: SetFamily, risk: YesNoRisk, start: ShownBefore = None
     ) -> Expected:
-        """Return means over simulated copies."""
+        """Return that of the person within where scores follow from moments; else copies."""
+        if self.rate is None:
+            wide = with_constant(world), constant_in(sets), risk, _wide_start(start)
+            expected = self.person.expected_answers(*wide)
+            if isinstance(expected, ScoredAnswers):
+                return WithoutLevel(expected.with_levels(self._levels), sets)
         return SampledAnswers(self, world, sets, risk, start, copies=_COPIES)
+
+    @property
+    def _levels(self) -> FloatArray:
+        """Places between which charges of yes/no answers are interpolated."""
+        low, high = min(self.level, 0.0) - _BEYOND, max(self.level, 0.0) + _BEYOND
+        return np.linspace(low, high, math.ceil((high - low) / _STEP) + 1)
 
     # --- is filtered ---
 

@@ -8,9 +8,11 @@ order for later ones, so planners confirm it.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.expected import positions_of
 from preceptor.model.outcomes import Link
 from preceptor.model.sets import SetFamily, Shown
-from preceptor.model.surfaces import believed_base, surface_of
+from preceptor.model.surfaces import believed_base
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Brier, YesNoRisk
 from preceptor.people.first_order_walk import Stepwise
@@ -79,6 +81,27 @@ class ScoredAnswers(Stepwise):
     """Base of expectations whose losses follow from scores."""
 
     _scores: Scores
+
+    def with_levels(self, levels: FloatArray) -> Self:
+        """Return the same where the last test of every set is a constant (`with_level.py`).
+
+        Parameters
+        ----------
+        levels
+            Evenly spaced levels, at least four, between which charges are interpolated.
+
+        Returns
+        -------
+        ScoredAnswers
+            The last weight is the level, counted from the base score that people believe in.
+        """
+        other = copy.copy(self)
+        other._scores = replace(self._scores, levels=levels)
+        other.exact = False
+        other.accuracy = self.accuracy or (
+            "Charges are interpolated between levels: expected losses are off by up to 0.1%."
+        )
+        return other
 
     def weights_in(self, states: FloatArray) -> FloatArray:
         """Return the expected weights (rounds, n) in some states."""
@@ -193,7 +216,6 @@ class AveragedAnswers(ScoredAnswers):
     screens_changes: bool = True
 
     def __init__(self, person: DeltaRule, world: World, sets: SetFamily, risk: YesNoRisk) -> None:
-        assert world.outcome is not None
         self.sets = sets
         self.accuracy = (
             "The effect of yes/no outcomes on weights is averaged over people: in random problems, "
@@ -201,16 +223,23 @@ class AveragedAnswers(ScoredAnswers):
         )
         self._person = person
         self._scores = scores_of(world, sets, person.imputing_covariance(world), risk)
+        size = world.size
+        self.start = np.concatenate([person.initial, np.zeros(size * size)])
+
+    @cached_property
+    def _arrays(self) -> Any:
+        """What kernels take: the learning rule, and the scores."""
+        person, world, risk = self._person, self._scores.world, self._scores.risk
+        assert world.outcome is not None
         link, believed = world.outcome.from_score, believed_base(world, risk)
-        squared = surface_of(world, Brier(believed_prevalence=risk.believed_prevalence)).compiled
+        squared = self._scores.tables(Brier(believed_prevalence=risk.believed_prevalence))
         pull = float(mean_density(link, world.base_score, np.array(world.score_variance))[0])
         rule = (
             pull, person.all_weights, person.leak, np.array(person.leaks_to),
-            _tabulated(link, believed), squared.numbers, squared.surface,
+            _tabulated(link, believed), *squared, np.array([link.weights, link.scales]), believed,
+            world.outcome.prevalence,
         )  # fmt: skip
-        self._arrays: Any = (rule, self._scores.arrays)
-        size = world.size
-        self.start = np.concatenate([person.initial, np.zeros(size * size)])
+        return rule, self._scores.arrays
 
     def weights_in(self, states: FloatArray) -> FloatArray:
         """Return the means of the weights (rounds, n) in some states."""
