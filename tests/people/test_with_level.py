@@ -177,3 +177,15 @@ def test_a_plan_for_a_person_with_a_level_is_verified_by_playing_it():
     problem = pr.Problem(WORLD, person, budget=2, discount=0.9, horizon=10)
     report = pr.verify(pr.solve(problem, "search", max_kicks=0, time_limit=None))
     assert report.ok, report
+
+
+def test_a_crowd_whose_members_learn_the_level():
+    crowd = pr.Crowd.default(PROBIT, tests=2)
+    levelled = crowd.with_levels(PROBIT)
+    assert levelled.names == crowd.names
+    assert_allclose(levelled.weights, crowd.weights)
+    assert all(person.has_level for person in levelled.people.values())
+    assert levelled.with_levels(PROBIT) == levelled
+    assert pr.Person.from_dict(levelled.to_dict()) == levelled
+    novice = levelled.people["not learning"].acting(PROBIT, risk=pr.Brier())
+    assert novice.predict((0,), np.ones(1)) == pytest.approx(PROBIT.outcome.prevalence)

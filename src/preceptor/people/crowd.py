@@ -28,6 +28,7 @@ from preceptor.people.coordinatewise import NoLearning
 from preceptor.people.curves import Geometric
 from preceptor.people.matched import DEFAULT_HALF_LIFE, matched_delta_rate
 from preceptor.people.outcome_learners import DeltaRule
+from preceptor.people.with_level import WithLevel
 
 if TYPE_CHECKING:
     from preceptor.people.acting import ActingCrowd
@@ -150,6 +151,31 @@ class Crowd(Person):
             people[f"by showings, {pace}"] = (Learner(first, curve), 0.1)
         people["not learning"] = (NoLearning(first), 0.1)
         return cls(people)
+
+    def with_levels(self, world: World, first: float | None = None) -> Crowd:
+        """Return the same people, who also learn the average outcome, or how common yes is.
+
+        Parameters
+        ----------
+        world
+            Model of tests and outcomes.
+        first
+            The first belief, as in `WithLevel.of`; by default the truth.
+
+        Returns
+        -------
+        Crowd
+            With the same names and weights; members who learn it already stay as they are.
+        """
+        return Crowd(
+            {
+                m.name: (
+                    m.person if m.person.has_level else WithLevel.of(m.person, world, first),
+                    m.weight,
+                )
+                for m in self.members
+            }
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
