@@ -58,11 +58,13 @@ def test_it_says_what_a_tutor_would(run, problem):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith(said.reason)
     assert "How ann seems to learn, after 6 rounds:" in result.stdout
-    for name, share in tutor.kinds.items():
-        assert (f"{share:>4.0%}  {name}" in result.stdout) == (share >= 0.005)
+    for name, share in tutor.groups.items():
+        said_as = "not learning" if name == "none" else name
+        assert (f"{share:>4.0%}  {said_as}\n" in result.stdout) == (share >= 0.005)
     data = json.loads(run("next", "crowd.json", "--tutor", "--log", "log.csv", "--json").stdout)
     assert data["show"] == list(said.names)
     assert data["kinds"] == pytest.approx(tutor.kinds)
+    assert data["groups"] == pytest.approx(tutor.groups)
     assert data["reason"] == said.reason
     assert (data["participant"], data["rounds"]) == ("ann", 6)
 

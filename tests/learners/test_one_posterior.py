@@ -47,12 +47,16 @@ def record():
     return dataclasses.replace(found, told=told)
 
 
-def test_fit_and_read_are_one_posterior(record):
+def test_one_log_through_three_doors_gives_the_same_probabilities(record):
+    """All of them with default settings."""
     log = log_of(record)
     fitted = pr.fit_learner(WORLD, log).people_kinds_["ann"]
     [read] = read_log(WORLD, log).people
+    tutor = pr.Tutor(pr.Problem(WORLD, pr.Crowd.default(WORLD), budget=2)).through(log)
     assert read.groups == fitted.groups
     assert read.members == fitted.families
+    assert_allclose(list(tutor.groups.values()), list(fitted.groups.values()), rtol=1e-8)
+    assert list(tutor.groups) == list(fitted.groups)
     assert set(read.groups) == {*GROUPS, NONE_OF_THESE}
     assert_allclose(sum(read.groups.values()), 1.0)
 
@@ -107,6 +111,35 @@ def test_where_the_outcome_is_yes_or_no_they_agree_closely(decided, most):
         )
         off.append(max(abs(found[name] - share) for name, share in weighed.families.items()))
     assert max(off) < most
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_three_doors_of_a_log_of_yes_and_no(decided):
+    world = yes_no_world()
+    log = answered(
+        world, decided=decided, retention=lambda m: 1.06**-m, rng=np.random.default_rng(1),
+        rounds=40, people=1, initial=[-0.4, 1.0, 0.0], dial=1.0, bias=0.1, noise=0.5,
+    )  # fmt: skip
+    [fitted] = pr.fit_learner(world, log).people_kinds_.values()
+    [read] = read_log(world, log).people
+    risk = pr.Decision(1, 1) if decided else pr.Brier()
+    tutor = pr.Tutor(pr.Problem(world, pr.Crowd.default(world), budget=2, risk=risk)).through(log)
+    assert read.groups == fitted.groups
+    assert_allclose(list(tutor.groups.values()), list(fitted.groups.values()), rtol=1e-8)
+
+
+def test_groups_before_the_first_answer_are_the_prior_and_late_outcomes_are_not_told(record):
+    tutor = pr.Tutor(pr.Problem(WORLD, pr.Crowd.default(WORLD), budget=2))
+    assert_allclose(list(tutor.groups.values()), [0.95 / 3] * 3 + [0.05])
+    log = log_of(record)
+    late, untold = tutor, tutor
+    for i in range(12):
+        shown = np.flatnonzero(log.shown[i]).tolist()
+        asked = (shown, log.values[i, shown], float(log.prediction[i]))
+        late, untold = late.answered(*asked), untold.after(*asked)
+    assert_allclose(
+        list(late.told(float(log.outcome[1]), 1).groups.values()), list(untold.groups.values())
+    )
 
 
 # --- calibration: people drawn from the prior ---

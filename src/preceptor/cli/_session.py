@@ -22,6 +22,7 @@ from preceptor.data.log_cells import LogTests
 from preceptor.data.log_files import ignored_columns
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.learners.case_choice import CasePool
+from preceptor.learners.families import NONE
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import TutorRound
 from preceptor.report.session import Run
@@ -281,9 +282,10 @@ def picked_in_words(tutor: Tutor, pool: CasePool, unit: str) -> str:
 
 
 def kind_lines(tutor: Tutor) -> list[str]:
-    """Kinds by posterior probability, and doubts about all of them."""
-    ordered = sorted(tutor.kinds.items(), key=lambda item: -item[1])
-    listed = [f"  {share:>4.0%}  {name}" for name, share in ordered if share >= _LISTED]
+    """Ways of learning by posterior probability, as of `preceptor fit`, and doubts."""
+    ordered = sorted(tutor.groups.items(), key=lambda item: -item[1])
+    named = {NONE: "not learning"}
+    listed = [f"  {share:>4.0%}  {named.get(n, n)}" for n, share in ordered if share >= _LISTED]
     return [*listed, *(f"Doubt: {doubt}" for doubt in tutor.doubts())]
 
 

@@ -169,6 +169,7 @@ def _by_tutor(
             "show": list(advice.names),
             "reason": advice.reason,
             "kinds": advice.kinds,
+            "groups": tutor.groups,
             "participant": name,
             "rounds": tutor.rounds,
             "scatter": tutor.scatter,

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from preceptor._base.checks import check_level, is_count, is_number
 from preceptor._base.values import FloatArray, Value, frozen_array
-from preceptor.data.log import require_tests
+from preceptor.data.log import Log, require_tests
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.learners.case_choice import CasePool, KnownResults, Plausibility, kind_shares
+from preceptor.learners.families import GROUPS
 from preceptor.learners.filter_bank import FilterBank
 from preceptor.learners.posterior import NONE_OF_THESE, PRIOR, PROCESS_NOISE, first_spread
 from preceptor.learners.tutor_record import (
@@ -30,11 +31,11 @@ from preceptor.learners.tutor_record import (
 from preceptor.model.evaluation import people_of, weights_of
 from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
+from preceptor.model.yes_no_risks import Decision
 from preceptor.people.crowd import Crowd
 from preceptor.people.own_person import OwnPerson
 
 if TYPE_CHECKING:
-    from preceptor.data.log import Log
     from preceptor.learners.recommendations import Recommendation
     from preceptor.model.plan import Plan
 
@@ -304,6 +305,20 @@ class Tutor(Value):
         return dict(zip((*self.names, NONE_OF_THESE), self.bank.kinds.tolist(), strict=True))
 
     @property
+    def groups(self) -> dict[str, float]:
+        """Probability of each way of learning, and of none of these, as `fit_learner` gives them.
+
+        `kinds` weighs the people of the problem, at their own rates, to choose what to show. Here
+        they are families whose rates are unknown, from equal shares: the probabilities of a fit or
+        of `diagnose --read` of the same rounds. Rounds without an answer are left out; an outcome
+        that was told late counts as not told.
+        """
+        found: dict[str, float] | None = self.__dict__.get("_groups_memory")
+        if found is None:
+            found = self.__dict__["_groups_memory"] = _weighed_groups(self)
+        return dict(found)
+
+    @property
     def bank(self) -> FilterBank:
         """The filters, one per kind; derived from the record, and never saved."""
         bank: FilterBank | None = self.__dict__.get("_bank_memory")
@@ -495,6 +510,32 @@ class Tutor(Value):
         kept = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         new.__dict__.update(kept, record=record, _bank_memory=bank)
         return new
+
+
+def _weighed_groups(tutor: Tutor) -> dict[str, float]:
+    """Weigh the families of `fit_learner` given the tutor's record."""
+    from preceptor.learners.weighing import weigh
+
+    problem, world = tutor.problem, tutor.problem.world
+    answered = [each for each in enumerate(tutor.record, 1) if each[1].answer is not None]
+    if not answered:
+        before = (1.0 - PRIOR.none_of_these) / len(GROUPS)
+        return dict.fromkeys(GROUPS, before) | {NONE_OF_THESE: PRIOR.none_of_these}
+    shape = (len(answered), world.size)
+    shown, values = np.zeros(shape, dtype=np.bool_), np.full(shape, np.nan)
+    told, outcomes = np.zeros(shape[0], dtype=np.bool_), np.full(shape[0], np.nan)
+    for row, (number, entry) in enumerate(answered):
+        shown[row, list(entry.shown)] = True
+        values[row, list(entry.shown)] = entry.values
+        if entry.heard == number and entry.outcome is not None:
+            told[row], outcomes[row] = True, entry.outcome
+    answers = np.array([entry.answer for _, entry in answered], dtype=np.float64)
+    numbers = [number for number, _ in answered]
+    names = ["the person"] * len(answered)
+    log = Log(world.labels, names, numbers, shown, values, answers, outcomes, told)
+    above = problem.risk.yes_above if isinstance(problem.risk, Decision) else 0.5
+    first = problem.learner.initial[: world.size]
+    return weigh(world, log, default=first, yes_above=above).groups
 
 
 def _first_bank(tutor: Tutor) -> FilterBank:
