@@ -101,7 +101,7 @@ def test_a_plan():
     assert repr(plan(policy, value=20.2)).splitlines() == [
         "Plan: at most 1.0% above the best possible plan",
         "  first    bp for 2 cases, then bmi for 1 case",
-        "  then     bp from case 4 on",
+        "  then     from case 4: always bp",
         "  loss     20.2 in total, 0.202 per case on average; lower bound 20",
         "  method   lattice, 1.5 seconds",
         "  problem  per case at most 1 of 2; about 100 more cases: each counts 0.99 times the one",
@@ -113,15 +113,15 @@ def test_a_plan():
     ("policy", "horizon", "words"),
     [
         (pr.Stationary((0,)), None, "show     always bmi"),
-        (pr.Stationary(()), None, "show     nothing, ever"),
-        (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), None, "bp (5 times) and bmi (5 times)"),
-        (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), 4, "bp (twice) and bmi (twice) in 4 cases"),
+        (pr.Stationary(()), None, "show     always nothing"),
+        (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), None, "bmi (5 times) and bp (5 times)"),
+        (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), 4, "bmi (twice) and bp (twice) in 4 cases"),
         (pr.ExploreThenCommit([(1,), (0,)], (1,)), 2, "show     bp for 1 case, then bmi for 1"),
-        (pr.Alternating([(0,), (1,)]), None, "over and over: bmi in 1 of 2 cases and bp in 1"),
+        (pr.Alternating([(0,), (1,)]), None, "over and over: bmi in 1 of 2 cases, bp in 1"),
         (
             pr.ExploreThenRepeat([(1,)] * 3, [(0,), (0,), (1,)]),
             None,
-            "from case 4 on, over and over: bmi in 2 of 3 cases and bp in 1",
+            "from case 4 over and over: bmi in 2 of 3 cases, bp in 1",
         ),
         (pr.Alternating([(0,), (1,)]), 3, "show     bmi for 1 case, then bp for 1 case, then bmi"),
     ],
@@ -216,7 +216,7 @@ def test_html_is_a_table_and_a_timeline_of_its_own():
     assert page.open == []
     assert {"table", "svg"} <= set(page.tags)
     assert page.tags.count("rect") == 4  # bmi once, bp before and after it, and a shade
-    assert "bp from case 4 on" in page.texts
+    assert "from case 4: always bp" in page.texts
     # the name of the namespace is the only address, and nothing is loaded from it
     drawn = text.replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert not re.search(r"https?:|<script|<link|<img|url\(", drawn)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,85 +15,21 @@ from preceptor._base.numerics import ROUNDING, total_weight
 from preceptor._base.progress import CONTRADICTION, Status
 from preceptor._base.values import FloatArray, Value, plain
 from preceptor._base.words import (
-    counted,
     duration_in_words,
     html_table,
     labelled,
-    listed,
     percent,
-    times,
 )
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.certificate import Certificate, LinearCertificate
-from preceptor.model.policies import Policy, runs
+from preceptor.model.policies import Policy
 from preceptor.model.problem import Problem
 from preceptor.model.regrets import Regrets
-from preceptor.model.sets import MOST_LISTED, read_counts
+from preceptor.model.sets import read_counts
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-# Limits: changes of set that are listed, sets and tests that are named.
-_CHANGES, _SETS, _TESTS = 3, 3, 4
-# Cases that are looked at if the policy never settles.
-_LOOKED_AT = 400
-
-
-def shown_in_words(problem: Problem, policy: Policy) -> list[tuple[str, str]]:
-    """What is shown first and what from then on; each part with its label."""
-    length, commit, horizon = policy.exploration_length, policy.commit, problem.horizon
-    if length is not None and commit is not None and (horizon is None or length < horizon):
-        last = _set_in_words(problem, commit)
-        if length == 0:
-            return [("show", f"always {last}" if commit else "nothing, ever")]
-        first = ("first", _schedule_in_words(problem, policy, length))
-        return [first, ("then", f"{last} from case {length + 1:,} on")]
-    if horizon is not None:
-        return [("show", _schedule_in_words(problem, policy, horizon))]
-    settled = policy.settles()
-    if settled is None:
-        first = ("first", _schedule_in_words(problem, policy, _LOOKED_AT))
-        return [first, ("then", "keeps changing: it never settles on one set")]
-    before, word = settled
-    parts = _most_often(problem, word, f" of {counted(len(word), 'case')}")
-    if not before:
-        return [("show", f"over and over: {parts}")]
-    then = f"from case {len(before) + 1:,} on, over and over: {parts}"
-    return [("first", _schedule_in_words(problem, policy, len(before))), ("then", then)]
-
-
-def _most_often(problem: Problem, word: list[tuple[int, ...]], of_how_many: str) -> str:
-    """How often each set occurs in what is repeated."""
-    often = Counter(word).most_common()
-    parts = [
-        f"{_set_in_words(problem, shown)} in {count:,}{of_how_many if i == 0 else ''}"
-        for i, (shown, count) in enumerate(often[:_SETS])
-    ]
-    return listed([*parts, *_others(len(often))])
-
-
-def _schedule_in_words(problem: Problem, policy: Policy, rounds: int) -> str:
-    looked_at = min(rounds, MOST_LISTED)
-    schedule = policy.schedule(looked_at)
-    pieces = runs(schedule)
-    if len(pieces) <= _CHANGES and looked_at == rounds:
-        parts = [f"{_set_in_words(problem, s)} for {counted(k, 'case')}" for s, k in pieces]
-        return ", then ".join(parts)
-    often = Counter(schedule).most_common()
-    parts = [f"{_set_in_words(problem, shown)} ({times(k)})" for shown, k in often[:_SETS]]
-    return f"{listed([*parts, *_others(len(often))])} in {counted(looked_at, 'case')}"
-
-
-def _others(sets: int) -> list[str]:
-    return [counted(sets - _SETS, "other set")] if sets > _SETS else []
-
-
-def _set_in_words(problem: Problem, shown: Iterable[int]) -> str:
-    names = problem.world.name_of(shown)
-    more = [f"{len(names) - _TESTS} more"] if len(names) > _TESTS else []
-    return " + ".join([*names[:_TESTS], *more]) or "nothing"
-
 
 FORMAT = "preceptor-plan/1"
 ALL_POLICIES, FIXED_SCHEDULES = "all policies", "schedules fixed in advance"
@@ -343,6 +278,8 @@ class Plan(Value):
         return f'<div style="max-width: 45em">{table}{picture}</div>'
 
     def _rows(self) -> list[tuple[str, str]]:
+        from preceptor.report.schedule_view import shown_in_words
+
         problem = self.problem
         per_case = self.value / total_weight(problem.discount, problem.horizon)
         ended = {
@@ -351,7 +288,7 @@ class Plan(Value):
             Status.INTERRUPTED: ", interrupted",
         }
         return [
-            *shown_in_words(self.problem, self.policy),
+            *shown_in_words(self),
             (
                 "loss",
                 f"{self.value:.6g} in total, {per_case:.4g} per case on average"

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._base.words import LISTED, counted, first_few, listed
+from preceptor._base.words import LISTED, counted, first_few, listed, times
 from preceptor.model.policies import Policy, runs
-from preceptor.model.sets import TestSet
+from preceptor.model.sets import MOST_LISTED, TestSet
 from preceptor.model.world import World
 from preceptor.report import charts
 from preceptor.report.charts import shortened
@@ -116,6 +116,8 @@ _MOST_ROUNDS, ROUNDS_IF_FIXED = 600, 60
 MOST_ROWS = 20
 # The most tests of a set, and sets of a repeated word, that are named above a picture.
 _MOST_NAMES = 4
+# The most sets of a schedule that are named in a line.
+_MOST_SETS = 3
 
 
 def settles_after(policy: Policy) -> int | None:
@@ -173,6 +175,30 @@ def bars_of(test: int, schedule: Sequence[TestSet]) -> list[tuple[float, float]]
             bars.append((at, at + length))
         at += length
     return bars
+
+
+def shown_in_words(plan: Plan) -> list[tuple[str, str]]:
+    """What is shown first and what from then on; each part with its label."""
+    length, horizon = settles_after(plan.policy), plan.problem.horizon
+    if horizon is not None and (plan.policy.commit is None or length is None or length >= horizon):
+        return [("show", _most_shown(plan, horizon))]
+    if length == 0:
+        return [("show", commit_note(plan))]
+    return [("first", _most_shown(plan, length or _MOST_ROUNDS)), ("then", commit_note(plan))]
+
+
+def _most_shown(plan: Plan, rounds: int) -> str:
+    """The first rounds: set by set if there are few, else how often the most frequent are shown."""
+    looked_at = min(rounds, MOST_LISTED)
+    schedule = plan.policy.schedule(looked_at)
+    pieces = runs(schedule)
+    if len(pieces) <= _MOST_SETS and looked_at == rounds:
+        return ", then ".join(f"{_names_of(plan, s)} for {counted(k, 'case')}" for s, k in pieces)
+    often = list(tally(pieces).items())
+    parts = [f"{_names_of(plan, shown)} ({times(k)})" for shown, k in often[:_MOST_SETS]]
+    rest = len(often) - _MOST_SETS
+    parts += [counted(rest, "other set")] if rest > 0 else []
+    return f"{listed(parts)} in {counted(looked_at, 'case')}"
 
 
 def commit_note(plan: Plan) -> str:
