@@ -117,11 +117,11 @@ def test_a_plan():
         (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), None, "bmi (5 times) and bp (5 times)"),
         (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), 4, "bmi (twice) and bp (twice) in 4 cases"),
         (pr.ExploreThenCommit([(1,), (0,)], (1,)), 2, "show     bp for 1 case, then bmi for 1"),
-        (pr.Alternating([(0,), (1,)]), None, "over and over: bmi in 1 of 2 cases, bp in 1"),
+        (pr.Alternating([(0,), (1,)]), None, "over and over: bmi in 1 of 2 cases and bp in 1"),
         (
             pr.ExploreThenRepeat([(1,)] * 3, [(0,), (0,), (1,)]),
             None,
-            "from case 4 over and over: bmi in 2 of 3 cases, bp in 1",
+            "from case 4 over and over: bmi in 2 of 3 cases and bp in 1",
         ),
         (pr.Alternating([(0,), (1,)]), 3, "show     bmi for 1 case, then bp for 1 case, then bmi"),
     ],

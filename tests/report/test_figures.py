@@ -72,7 +72,7 @@ def test_bars_are_where_tests_are_shown(name):
     [
         ("explores", "from case 14: always bmi + co$t & more"),
         ("long", "changes sets until case 800, then always bmi"),
-        ("alternating", "over and over: bmi in 1 of 2 cases, bp in 1"),
+        ("alternating", "over and over: bmi in 1 of 2 cases and bp in 1"),
         ("stationary", "always bmi + bp"),
         ("nothing", "always nothing"),
     ],

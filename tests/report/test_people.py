@@ -225,14 +225,14 @@ def test_a_word_in_words():
     assert "from case 101 over and over: bmi + bp in 6 of 9 cases and bmi in 3" in text
     assert "For the first 100 cases" in text
     shown = on_one_line(repr(plan))
-    assert "from case 101 on, over and over: bmi + bp in 6 of 9 cases and bmi in 3" in shown
+    assert "from case 101 over and over: bmi + bp in 6 of 9 cases and bmi in 3" in shown
 
 
 def test_a_word_in_pictures():
     plan = plan_of(WORD, FORGETS)
     assert rounds_shown(plan) == 133
     assert commits_in_sight(plan)
-    note = "from case 101 over and over: bmi + bp in 6 of 9 cases, bmi in 3"
+    note = "from case 101 over and over: bmi + bp in 6 of 9 cases and bmi in 3"
     assert note in schedule_view.timeline(plan)
     assert plot_plan(plan).axes[0].get_title(loc="left") == note
     page = render_report(plan)

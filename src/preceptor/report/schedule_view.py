@@ -230,7 +230,7 @@ def _repeated_note(plan: Plan) -> str:
     rest = len(set(word)) - _MOST_NAMES
     parts += [f"{rest} more"] if rest > 0 else []
     begin = f"from case {first + 1:,} over and over" if first else "over and over"
-    return f"{begin}: {', '.join(parts)}"
+    return f"{begin}: {listed(parts)}"
 
 
 def _names_of(plan: Plan, shown: TestSet) -> str:
