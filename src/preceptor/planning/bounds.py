@@ -258,22 +258,13 @@ def projection_bound(problem: Problem, watch: Watch | None = None) -> float:
     gone, step = _concave_learning(problem, int(rounds[-1]))
     deviation = form.reading @ errors  # (sets, rows): L⁻¹(Σe)_S
     cost_floor = form.floor + form.prices
-    least = np.empty(rounds.size)
+    order, squared = np.argsort(cost_floor, kind="stable"), np.sum(deviation**2, axis=1)
+    y = np.einsum("sri,sr->si", form.reading, deviation) * errors
+    least, widest = np.empty(rounds.size), int(problem.sets.sizes.max())
     watch = Watch(None) if watch is None else watch
     # With very many sets this takes seconds: a tenth of the time is enough for a first bound.
     with watch.halting(watch.share(0.1)) as halt:
-        projected_rounds(
-            np.argsort(cost_floor, kind="stable"),
-            cost_floor,
-            np.sum(deviation**2, axis=1),
-            np.einsum("sri,sr->si", form.reading, deviation) * errors,
-            gone,
-            step,
-            int(problem.sets.sizes.max()),
-            rounds,
-            least,
-            halt,
-        )
+        projected_rounds(order, cost_floor, squared, y, gone, step, widest, rounds, least, halt)
     # What a round costs at least does not grow with t: between checkpoints use the next one.
     times = np.arange(rounds[-1] + 1)
     per_round = least[np.searchsorted(rounds, times)]

@@ -144,16 +144,9 @@ class CountDual(Dual):
         cool = self.loss * np.array([1e-4, 1e-5, 1e-6, 1e-8])
         again, _ = exact.minima(theta, cool, halt=self.halt)
         minima = np.maximum(again[times.piece[: times.rounds]], best.minima)
-        minima = minima - ROUNDING * self.loss
-        return DualBound(
-            self.instance,
-            best.theta,
-            self.instance.caps,
-            self._constants(best.theta, minima),
-            minima,
-            status,
-            iterations,
-        )
+        minima, caps = minima - ROUNDING * self.loss, self.instance.caps
+        C = self._constants(best.theta, minima)
+        return DualBound(self.instance, best.theta, caps, C, minima, status, iterations)
 
 
 class SmoothedDual:

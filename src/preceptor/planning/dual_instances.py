@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,11 +138,7 @@ class CountInstance:
         return float(height + self.prices[number])
 
     @property
-    def loss_arrays(
-        self,
-    ) -> tuple[
-        FloatArray, FloatArray, FloatArray, FloatArray, int, float, FloatArray, NDArray[np.bool_]
-    ]:
+    def loss_arrays(self) -> tuple[Any, ...]:
         """The arrays that define a round's loss, in the order in which kernels take them."""
         return (
             self.floor, self.shift, self.reading, self.prices, self.code, self.tau, self.knots,

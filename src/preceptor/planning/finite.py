@@ -135,16 +135,9 @@ class LayeredTable:
         """Positions (rounds,) of the sets that lead to a state of that layer at least cost."""
         from preceptor.planning._finite_kernels import backtrack
 
-        space = self.space
+        space, sums = self.space, self.space.partial_sums(rank)
         path = np.empty(space.rounds if rounds is None else rounds, dtype=np.int64)
-        backtrack(
-            space.partial_sums(rank),
-            space.partial_moves,
-            space.binomials,
-            space.offsets,
-            self.parents,
-            path,
-        )
+        backtrack(sums, space.partial_moves, space.binomials, space.offsets, self.parents, path)
         return path + self.planned.skipped
 
 
@@ -166,24 +159,14 @@ def fill(
     from preceptor.planning._finite_kernels import forward
 
     errors, pad = padded_errors(problem, space)
+    counts = (space.growth, space.total, space.hidden, space.coordinate)
+    ranks, filled = (
+        (space.partial_moves, space.binomials, space.offsets),
+        (parents, least, least_at),
+    )
     with watch.halting() as halt:
         values = forward(
-            rounds,
-            problem.discount,
-            space.growth,
-            space.total,
-            space.hidden,
-            space.coordinate,
-            space.partial_moves,
-            space.binomials,
-            space.offsets,
-            errors,
-            pad,
-            *forms.arrays,
-            parents,
-            least,
-            least_at,
-            halt,
+            rounds, problem.discount, *counts, *ranks, errors, pad, *forms.arrays, *filled, halt
         )
         if halt[0]:
             raise OutOfTime
@@ -209,18 +192,9 @@ def _fill_by_batches(
     losses = layer_losses(planned, space, space.rounds - 1, watch) if space.is_timeless else None
     for t in range(space.rounds):
         now = losses if losses is not None else layer_losses(planned, space, t, watch)
-        size = int(offsets[t + 1] - offsets[t])
-        relax_layer(
-            t,
-            planned.problem.discount**t,
-            space.growth,
-            space.partial_moves,
-            space.binomials,
-            now,
-            values,
-            following[:size],
-            parents[offsets[t] : offsets[t + 1]],
-        )
+        layer, weight = parents[offsets[t] : offsets[t + 1]], planned.problem.discount**t
+        moves, size = (space.growth, space.partial_moves, space.binomials), layer.size
+        relax_layer(t, weight, *moves, now, values, following[:size], layer)
         values, following = following, values
         if least.size:
             least_at[t + 1] = np.argmin(values[:size])
