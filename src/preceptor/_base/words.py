@@ -193,6 +193,17 @@ def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
     return "\n".join(lines).replace(NO_BREAK_SPACE, " ")
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: the first column to the left, the others to the right.
+
+    >>> aligned([("test", "weight"), ("bmi", "0.5")])
+    ['test  weight', 'bmi      0.5']
+    """
+    first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join([name.ljust(first), *map(str.rjust, rest, widths)]) for name, *rest in rows)
+    return [line.rstrip() for line in lines]
+
+
 def safe_cell(cell: str) -> str:
     """Put an apostrophe before text that a spreadsheet would run as a formula.
 

@@ -17,7 +17,7 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor._base.files import read_json, write_bytes, write_text
-from preceptor._base.words import counted, listed, percent
+from preceptor._base.words import aligned, counted, listed, percent
 from preceptor.cli import _serving
 from preceptor.cli._app import app, examples
 from preceptor.cli._console import Commands, argument, check_target, option, say, show, spinner
@@ -371,11 +371,9 @@ def _block_lines(found: StudyStatus) -> list[str]:
 
 def _aligned(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     """Format a table: names left, numbers right-aligned, remarks at the end."""
-    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        "  ".join([name.ljust(wide[0]), *map(str.rjust, numbers, wide[1:-1]), remark]).rstrip()
-        for name, *numbers, remark in (head, *rows)
-    ]
+    remarks = [row[-1] for row in (head, *rows)]
+    lines = aligned([row[:-1] for row in (head, *rows)])
+    return [f"{line}  {remark}".rstrip() for line, remark in zip(lines, remarks, strict=True)]
 
 
 def _checked_lines(checked: StudyCheck) -> list[str]:

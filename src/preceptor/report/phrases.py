@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from preceptor._base.numerics import total_weight
 from preceptor._base.values import FloatArray
-from preceptor._base.words import NO_BREAK_SPACE, WIDTH, counted, listed, wrap
+from preceptor._base.words import NO_BREAK_SPACE, WIDTH, aligned, counted, listed, wrap
 from preceptor.model.problem import Problem
 from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
@@ -55,16 +55,9 @@ def cases(number: int) -> str:
 
 def table(rows: list[tuple[str, ...]]) -> list[str]:
     """Align columns, the first to the left, numbers to the right; a rule under the head."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return ["  " + line for line in (lines[0], rule, *lines[1:])]
+    head, *lines = aligned(rows)
+    rule = "-" * max(map(len, (head, *lines)))
+    return ["  " + line for line in (head, rule, *lines)]
 
 
 # Gaps up to this are rounding; savings below this share are shown as none.

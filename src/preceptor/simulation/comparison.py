@@ -11,6 +11,7 @@ import numpy as np
 from preceptor._base.extensions import from_extra
 from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, frozen_array, plain
+from preceptor._base.words import aligned
 from preceptor.errors import InvalidInput
 from preceptor.model.person import Person
 from preceptor.model.problem import Problem
@@ -155,11 +156,7 @@ class Comparison:
         """One line per kind of person, one column per policy."""
         cells = {(row["human"], row["policy"]): cell(row) for row in self.rows()}
         rows = [[human, *(cells[human, policy] for policy in policies)] for human in self.humans]
-        grid = [["human", *policies], *rows]
-        first, *widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-        return [
-            "  ".join([name.ljust(first), *map(str.rjust, each, widths)]) for name, *each in grid
-        ]
+        return aligned([["human", *policies], *rows])
 
 
 def _losses(row: Mapping[str, Any]) -> str:
