@@ -237,11 +237,14 @@ def round_faults(entry: TutorRound, index: int, rounds: int, size: int) -> Itera
 
 def round_by_round(bank: FilterBank, record: Sequence[TutorRound]) -> Iterator[FilterBank]:
     """Yield the filters after each round, with outcomes when the person was told."""
+    heard: dict[int, list[TutorRound]] = {}
+    for entry in record:
+        if entry.heard is not None:
+            heard.setdefault(entry.heard, []).append(entry)
     for played, entry in enumerate(record, start=1):
         bank = after_answer(bank, entry)
-        for known in record[:played]:
-            if known.heard == played:
-                bank = after_outcome(bank, known)
+        for known in heard.get(played, ()):
+            bank = after_outcome(bank, known)
         yield bank
 
 

@@ -8,10 +8,14 @@ import re
 
 import httpx
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from preceptor.cli import app
+from preceptor.live.service import app as service_app
 from preceptor.live.service import gate
 from preceptor.live.service.access import Refusal
+from preceptor.live.service.app import PunctualHttp
 from preceptor.live.store import tokens
 from preceptor.live.store.database import Store
 from tests.commands import CliRunner
@@ -218,3 +222,39 @@ def test_a_body_that_does_not_come_is_given_up(monkeypatch):
     with pytest.raises(Refusal, match="did not come within") as refused:
         asyncio.run(read([first_part, nothing]))
     assert refused.value.status_code == 408
+
+
+_WHOLE = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+@pytest.mark.parametrize("sent", [[b""], [b"GET / HTTP/1.1\r\nHost"], [_WHOLE, b"GET"]])
+def test_headers_that_do_not_come_are_given_up(monkeypatch, sent):
+    """On a new connection, in the middle of them, and after a call that was answered."""
+    monkeypatch.setattr(service_app, "HEADER_SECONDS", 1e6 if _WHOLE in sent else 0.05)
+
+    async def application(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def closed() -> bytes:
+        config = uvicorn.Config(application, log_config=None, timeout_keep_alive=10**6)
+        state, loop = ServerState(), asyncio.get_running_loop()
+
+        def made() -> PunctualHttp:
+            return PunctualHttp(config=config, server_state=state, app_state={}, _loop=loop)
+
+        server = await loop.create_server(made, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        got = b""
+        for part in sent:
+            writer.write(part)
+            if part == _WHOLE:
+                got += await reader.readuntil(b"\r\n\r\n")
+                monkeypatch.setattr(service_app, "HEADER_SECONDS", 0.05)
+        got += await reader.read()  # until the other side closes
+        writer.close()
+        server.close()
+        return got
+
+    got = asyncio.run(closed())
+    assert got.startswith(b"HTTP/1.1 204") == (sent[0] == _WHOLE)

@@ -10,12 +10,13 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from sqlalchemy import update
 from starlette.responses import PlainTextResponse, Response
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from preceptor._base.version import VERSION
 from preceptor.learners.tutor import Tutor
@@ -164,6 +165,40 @@ def address_of(made: socket.socket) -> str:
 _MOST_AT_ONCE = 800
 
 
+# Seconds until the headers of a call have to be there, from its first byte or the connection on.
+HEADER_SECONDS = 10.0
+
+
+class PunctualHttp(HttpToolsProtocol):
+    """HTTP that closes connections whose headers do not come; uvicorn would wait for ever."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first call."""
+        super().connection_made(cast(asyncio.Transport, transport))
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of the headers, however slowly they drip in."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        super().connection_lost(exc)
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def _watch(self) -> None:
+        waits = self.cycle is None or self.cycle.response_complete
+        if waits and self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+        elif not waits and self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
 def run(app: FastAPI, made: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C; running calls are finished first."""
     log_to_stderr()
@@ -171,6 +206,7 @@ def run(app: FastAPI, made: socket.socket) -> None:
     signal.signal(signal.SIGTERM, lambda *_: None)
     config = uvicorn.Config(
         app,
+        http=PunctualHttp,
         log_config=None,
         access_log=False,  # it would log addresses of callers
         server_header=False,

@@ -33,16 +33,17 @@ from preceptor.live.service.answers import (
 from preceptor.live.service.guides import PlanGuide, Seen, read_plan, reason_in_words
 from preceptor.live.service.live import (
     Live,
+    Snapshot,
     answer,
     live_of,
     log_row,
     must_be_in_no_study,
     open_round,
     person_view,
-    record_of,
     round_view,
     start_advice,
 )
+from preceptor.live.service.records import Record
 from preceptor.live.service.schemas import (
     NAME,
     AdviceRequest,
@@ -56,6 +57,7 @@ from preceptor.live.service.schemas import (
     Which,
     Who,
 )
+from preceptor.live.service.tutors import beliefs_of
 from preceptor.live.store import people, plans, rounds
 from preceptor.live.store.checking import erase, export
 from preceptor.live.store.people import AdvisedPerson
@@ -110,33 +112,41 @@ async def read_person(request: Request, who: Who) -> Response:
     """State of a person: exposure counts, estimated weights, the open round."""
     live = live_of(request)
 
-    def look(connection: Connection) -> tuple[PlanGuide, AdvisedPerson, list[StoredRound]]:
+    def look(
+        connection: Connection,
+    ) -> tuple[PlanGuide, AdvisedPerson, StoredRound | None, Record]:
         person = must_be_in_no_study(people.find(connection, who))
         guide = live.guides.guide(connection, person.plan)
-        return guide, person, rounds.all_of(connection, who)
+        record = live.records.of(connection, guide, person)
+        return guide, person, rounds.open_of(connection, who), record
 
-    guide, person, all_rounds = await live.store.reading(look)
-    there = next((each for each in all_rounds if each.is_open), None)
-    said = person_view(guide, person, there)
-    said |= await asyncio.to_thread(lambda: _believed(live, guide, person, all_rounds))
-    return answer(said)
+    guide, person, there, record = await live.store.reading(look)
+    return answer(person_view(guide, person, there) | await _believed(live, guide, person, record))
 
 
-def _believed(
-    live: Live, guide: PlanGuide, person: AdvisedPerson, all_rounds: list[StoredRound]
+# Rounds up to which estimates are computed in this process: replaying so many takes a fifth of a
+# second on a busy machine. A longer record would hold up the other calls.
+_MOST_HERE = 100
+
+
+async def _believed(
+    live: Live, guide: PlanGuide, person: AdvisedPerson, record: Record
 ) -> dict[str, Any]:
     """Estimated weights with intervals, and kinds, once there is an answer."""
-    record = record_of(guide, all_rounds)
-    if not record:
+    if not record.rounds:
         return {"weights": None, "kinds": None}
-    tutor = live.tutors.of(lambda: Tutor(guide.problem), guide.sha256, person.id, record)
-    ends = tutor.intervals().tolist()
-    means = tutor.coefficients.tolist()
+    if len(record.rounds) > _MOST_HERE:
+        said = await live.advising.beliefs(Snapshot(guide, person, record, None))
+    else:
+        own = (lambda: Tutor(guide.problem), guide.sha256, person.id, record.rounds)
+        said = await asyncio.to_thread(lambda: beliefs_of(live.tutors.of(*own)))
     weights = [
         {"name": name, "mean": mean, "low": low, "high": high}
-        for name, mean, (low, high) in zip(guide.words.labels, means, ends, strict=True)
+        for name, mean, (low, high) in zip(
+            guide.words.labels, said["means"], said["intervals"], strict=True
+        )
     ]
-    return {"weights": weights, "kinds": tutor.kinds}
+    return {"weights": weights, "kinds": said["kinds"]}
 
 
 @people_router.get("/export", dependencies=[needs("admin")])

@@ -29,10 +29,10 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput, PreceptorError
-from preceptor.learners.tutor_record import TutorRound as Followed
 from preceptor.live.service.access import Buckets, KnownTokens, Refusal
 from preceptor.live.service.guides import PlanCache, PlanGuide, reason_in_words
 from preceptor.live.service.pool import Pool, TookTooLong, WorkerDied
+from preceptor.live.service.records import Record, Records
 from preceptor.live.service.schemas import Opening
 from preceptor.live.service.settings import Recent, Settings
 from preceptor.live.service.tutors import Tutors
@@ -70,7 +70,7 @@ class Metrics:
         return generate_latest(self.registry).decode()
 
 
-_Key = tuple[str, str, int, tuple[int, ...] | None, tuple[float | None, ...] | None]
+_Key = tuple[str, str, str, int, tuple[int, ...] | None, tuple[float | None, ...] | None]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RoundAdvice:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What advice depends on: a person with their rounds, and the tests that can be shown.
+    """What advice depends on: a person with their record, and the tests that can be shown.
 
     `known` are results (n,) that a tutor may look at, None where unknown; `policy` is the policy of
     an arm that looks at cases, as plain data. `pool` are cases of the person's list, by number,
@@ -99,17 +99,16 @@ class Snapshot:
 
     guide: PlanGuide
     person: AdvisedPerson
-    rounds: list[StoredRound]
+    record: Record
     available: tuple[int, ...] | None
     known: tuple[float | None, ...] | None = None
     policy: Mapping[str, Any] | None = None
     pool: Mapping[int, HeldCase] | None = None
 
-    @property
-    def key(self) -> _Key:
-        """Key of the advice; every change of a person's rounds increments their version."""
+    def key(self, task: str) -> _Key:
+        """Key of a task; every change of a person's rounds increments their version."""
         who = self.person
-        return who.id, self.guide.sha256, who.version, self.available, self.known
+        return who.id, task, self.guide.sha256, who.version, self.available, self.known
 
 
 class Advising:
@@ -125,20 +124,34 @@ class Advising:
 
     def __init__(self, settings: Settings, pool: Pool) -> None:
         self._patience, self._pool = settings.patience, pool
-        self._begun: Recent[_Key, asyncio.Task[RoundAdvice]] = Recent()
+        self._begun: Recent[_Key, asyncio.Task[dict[str, Any]]] = Recent()
+        self._sent: Recent[tuple[str, str], int] = Recent()
 
-    def begin(self, snapshot: Snapshot) -> asyncio.Task[RoundAdvice]:
-        """Start computing advice, unless that is under way or done."""
-        task = self._begun.get(snapshot.key)
+    def begin(self, snapshot: Snapshot, what: str = "advise") -> asyncio.Task[dict[str, Any]]:
+        """Start computing advice or beliefs, unless that is under way or done."""
+        key = snapshot.key(what)
+        task = self._begun.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
-            task = asyncio.create_task(self._ask(snapshot))
+            task = asyncio.create_task(self._ask(snapshot, what))
             task.add_done_callback(_retrieve)
-            self._begun.put(snapshot.key, task)
+            self._begun.put(key, task)
         return task
 
     async def advice(self, snapshot: Snapshot) -> RoundAdvice:
         """Return the advice of a tutor once it is computed."""
-        task = self.begin(snapshot)
+        said = await self._result(snapshot, "advise")
+        version = snapshot.person.version
+        picked = None if said["case"] is None else list(snapshot.pool or ())[said["case"]]
+        return RoundAdvice(
+            tuple(said["columns"]), said["reason"], version=version, case_number=picked
+        )
+
+    async def beliefs(self, snapshot: Snapshot) -> dict[str, Any]:
+        """Return what a tutor thinks that the person believes, once it is computed."""
+        return await self._result(snapshot, "believe")
+
+    async def _result(self, snapshot: Snapshot, what: str) -> dict[str, Any]:
+        task = self.begin(snapshot, what)
         await asyncio.wait({task}, timeout=self._patience)
         if not task.done():
             raise _later("is still planning for this person")
@@ -147,29 +160,36 @@ class Advising:
         except (WorkerDied, TookTooLong, asyncio.CancelledError):
             raise _later("did not finish its plan for this person") from None
 
-    async def _ask(self, snapshot: Snapshot) -> RoundAdvice:
-        guide, who, pool = snapshot.guide, snapshot.person.id, snapshot.pool or {}
-        places = {number: place for place, number in enumerate(pool)}
+    async def _ask(self, snapshot: Snapshot, what: str) -> dict[str, Any]:
+        """Ask a worker, and tell it of the record what it does not know yet."""
+        guide, who, pool = snapshot.guide, snapshot.person.id, snapshot.pool
+        record, key = snapshot.record, (guide.sha256, who)
         args: dict[str, Any] = {
             "plan": guide.sha256,
             "problem": guide.problem.to_dict(),
             "who": who,
-            "record": [each.to_dict() for each in record_of(guide, snapshot.rounds, places)],
-            "available": snapshot.available,
-            "known": snapshot.known,
             "policy": snapshot.policy,
-            "pool": [[list(each.values), each.outcome] for each in pool.values()],
         }
-        said = await self._pool.ask("advise", args, who=who)
-        version = snapshot.person.version
-        picked = None if said["case"] is None else list(pool)[said["case"]]
-        return RoundAdvice(
-            tuple(said["columns"]), said["reason"], version=version, case_number=picked
-        )
+        if what == "advise":
+            cases = [] if pool is None else list(pool.values())
+            args |= {"available": snapshot.available, "known": snapshot.known}
+            args["pool"] = [[list(each.values), each.outcome] for each in cases]
+        if pool is not None:  # cases are told by their places in it
+            rows = list(enumerate(each.to_dict() for each in record.in_pool(pool)))
+            news = {"after": 0, "seq": 0, "rounds": rows}
+            return await self._pool.ask(what, {**args, "news": news}, who=who)
+        for after in (self._sent.get(key) or 0, 0):  # a worker may have forgotten, or be another
+            news = {"after": after, "seq": record.seq, "rounds": record.since(after)}
+            said = await self._pool.ask(what, {**args, "news": news}, who=who)
+            if not said.get("forgot"):
+                break
+        self._sent.put(key, record.seq)
+        return said
 
     def forget(self, who: str) -> None:
         """Drop everything about an erased person from memory."""
         self._begun.forget(lambda key: key[0] == who)
+        self._sent.forget(lambda key: key[1] == who)
 
     async def stop(self) -> None:
         """Cancel what is under way."""
@@ -179,7 +199,7 @@ class Advising:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _retrieve(task: asyncio.Task[RoundAdvice]) -> None:
+def _retrieve(task: asyncio.Task[dict[str, Any]]) -> None:
     """Mark a failure as retrieved: a call that needs the advice reports it."""
     if not task.cancelled():
         task.exception()
@@ -187,31 +207,6 @@ def _retrieve(task: asyncio.Task[RoundAdvice]) -> None:
 
 def _later(said: str) -> Refusal:
     return Refusal(503, f"tutor: {said}; try again", {"Retry-After": "1"})
-
-
-def record_of(
-    guide: PlanGuide, rounds: Sequence[StoredRound], places: Mapping[int, int] | None = None
-) -> tuple[Followed, ...]:
-    """Answered rounds in the order of the answers, each with when its outcome was told.
-
-    `places` are the places of cases in a pool, by their numbers.
-    """
-    answered = [each for each in rounds if each.answered is not None]
-    record = []
-    for each in sorted(answered, key=lambda one: one.answered or 0):
-        columns = guide.words.indices(each.shown or ())
-        told = each.status == "told"
-        record.append(
-            Followed(
-                columns,
-                tuple(each.values or ()),
-                each.prediction,
-                each.outcome if told else None,
-                each.outcome_known_at if told else None,
-                (places or {}).get(-1 if each.case_number is None else each.case_number),
-            )
-        )
-    return tuple(record)
 
 
 class Live:
@@ -227,7 +222,7 @@ class Live:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
-        self.guides, self.tutors = PlanCache(), Tutors()
+        self.guides, self.tutors, self.records = PlanCache(), Tutors(), Records()
         self.metrics = Metrics()
         self.buckets = Buckets(settings.rate, settings.burst)
         self.tokens = KnownTokens(store)
@@ -259,6 +254,7 @@ class Live:
     def forget(self, who: str) -> None:
         """Drop everything about an erased person from memory, here and in the pool."""
         self.tutors.forget(who)
+        self.records.forget(who)
         self.advising.forget(who)
         # A worker that dies over it has forgotten, too.
         self.aside(self.pool.tell_all("forget", {"who": who}))
@@ -396,7 +392,7 @@ async def snapshot_of(live: Live, who: str) -> Snapshot:
     def look(connection: Connection) -> Snapshot:
         person = people.find(connection, who)
         guide = live.guides.guide(connection, person.plan)
-        return Snapshot(guide, person, rounds.all_of(connection, who), None)
+        return Snapshot(guide, person, live.records.of(connection, guide, person), None)
 
     return await live.store.reading(look)
 
@@ -426,7 +422,8 @@ class _Attempt:
         known = self._known(guide, who)
         advice = self._advice(guide, who, available)
         if advice is None:
-            return Snapshot(guide, who, rounds.all_of(connection, who.id), available, known)
+            record = self.live.records.of(connection, guide, who)
+            return Snapshot(guide, who, record, available, known)
         offer = Offer(
             recommended=guide.words.labels_of(advice.columns),
             reason=advice.reason,

@@ -25,7 +25,7 @@ class Tutors:
     """A cache of tutors, one per person."""
 
     def __init__(self) -> None:
-        self._tutors: Recent[tuple[str, str], Tutor] = Recent()
+        self._tutors: Recent[tuple[str, str], tuple[Tutor, tuple[TutorRound, ...]]] = Recent()
 
     def of(
         self, first: Callable[[], Tutor], plan: str, who: str, record: Sequence[TutorRound]
@@ -50,10 +50,10 @@ class Tutors:
         """
         record, key = tuple(record), (plan, who)
         known = self._tutors.get(key)
-        tutor = None if known is None else _brought_up(known, record)
+        tutor = None if known is None else _brought_up(*known, record)
         if tutor is None:
             tutor = dataclasses.replace(first(), record=record)
-        self._tutors.put(key, tutor)
+        self._tutors.put(key, (tutor, record))
         return tutor
 
     def forget(self, who: str) -> None:
@@ -61,29 +61,50 @@ class Tutors:
         self._tutors.forget(lambda key: key[1] == who)
 
 
-def _brought_up(tutor: Tutor, record: Sequence[TutorRound]) -> Tutor | None:
-    """The tutor after the new part of the record; None if the record diverged."""
-    before = tutor.record
+def _brought_up(
+    tutor: Tutor, before: Sequence[TutorRound], record: Sequence[TutorRound]
+) -> Tutor | None:
+    """The tutor of `before` after the new part of the record; None if the record diverged."""
     if len(before) > len(record):
         return None
+    changed = []
     for number, (then, now) in enumerate(zip(before, record, strict=False)):
-        if then == now:
+        if then is now or then == now:  # thousands of rounds are the same objects as before
             continue
         late = then.outcome is None and now.heard == len(before)
         if not late or dataclasses.replace(now, outcome=None, heard=None) != then:
             return None
         assert now.outcome is not None
         tutor = tutor.told(now.outcome, number)
+        changed.append(number)
     for played in range(len(before) + 1, len(record) + 1):
         new = record[played - 1]
-        tutor = tutor.after(new.shown, new.values, new.answer, case=new.case)
+        tutor = tutor.answered(new.shown, new.values, new.answer)
         for number, heard in enumerate(record[:played]):
             if heard.heard == played and heard.outcome is not None:
                 tutor = tutor.told(heard.outcome, number)
-    return tutor if tutor.record == tuple(record) else None
+        changed.append(played - 1)
+    same = all(tutor.record[number] == record[number] for number in changed)
+    return tutor if same and len(tutor.record) == len(record) else None
 
 
 _TUTORS = Tutors()
+# The last event and the rounds of each person's record, as far as this worker was told.
+_RECORDS: Recent[tuple[str, str], tuple[int, tuple[TutorRound, ...]]] = Recent()
+
+
+def _record(plan: str, who: str, news: Mapping[str, Any]) -> tuple[TutorRound, ...] | None:
+    """The record of a person after news of it; None if they follow on what is not known here."""
+    seq, known = _RECORDS.get((plan, who)) or (0, ())
+    if news["after"] == 0:
+        known = ()
+    elif news["after"] != seq:
+        return None
+    rows = list(known)
+    for place, each in news["rounds"]:
+        rows[place : place + 1] = [TutorRound.from_dict(each)]
+    _RECORDS.put((plan, who), (news["seq"], tuple(rows)))
+    return tuple(rows)
 
 
 def ready() -> dict[str, Any]:
@@ -91,11 +112,49 @@ def ready() -> dict[str, Any]:
     return {}
 
 
+def beliefs_of(tutor: Tutor) -> dict[str, Any]:
+    """What a tutor thinks that the person believes: weights with intervals, and kinds."""
+    return {
+        "means": tutor.coefficients.tolist(),
+        "intervals": tutor.intervals().tolist(),
+        "kinds": tutor.kinds,
+    }
+
+
+def believe(
+    plan: str,
+    problem: Mapping[str, Any],
+    who: str,
+    news: Mapping[str, Any],
+    policy: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Beliefs of a person by their tutor; arguments are those of `advise`."""
+    tutor = _tutor(plan, problem, who, news, policy)
+    return {"forgot": True} if tutor is None else beliefs_of(tutor)
+
+
+def _tutor(
+    plan: str,
+    problem: Mapping[str, Any],
+    who: str,
+    news: Mapping[str, Any],
+    policy: Mapping[str, Any] | None,
+) -> Tutor | None:
+    """The tutor of a person after news of their record; None if it is not known here."""
+
+    def first() -> Tutor:
+        given = Problem.from_dict(problem)
+        return Tutor(given) if policy is None else CaseAware.from_dict(policy).tutor(given)
+
+    record = _record(plan, who, news)
+    return None if record is None else _TUTORS.of(first, plan, who, record)
+
+
 def advise(
     plan: str,
     problem: Mapping[str, Any],
     who: str,
-    record: Sequence[Mapping[str, Any]],
+    news: Mapping[str, Any],
     available: Sequence[int] | None,
     known: Sequence[float | None] | None = None,
     policy: Mapping[str, Any] | None = None,
@@ -103,15 +162,12 @@ def advise(
 ) -> dict[str, Any]:
     """Advice of a person's tutor, who may look at known results or pick a case of a pool.
 
-    `policy` is a `CaseAware`; the pool has results and outcome of each case.
+    `news` are rounds that have changed `after` an event, by place, up to event `seq`; all of them
+    after 0. `policy` is a `CaseAware`; the pool has results and outcome of each case.
     """
-
-    def first() -> Tutor:
-        given = Problem.from_dict(problem)
-        return Tutor(given) if policy is None else CaseAware.from_dict(policy).tutor(given)
-
-    rounds = [TutorRound.from_dict(each) for each in record]
-    tutor = _TUTORS.of(first, plan, who, rounds)
+    tutor = _tutor(plan, problem, who, news, policy)
+    if tutor is None:
+        return {"forgot": True}
     case = None if known is None else [np.nan if each is None else each for each in known]
     past = CasePool(*map(np.array, zip(*pool, strict=True))) if pool else None
     said = tutor.recommendation(available, case=case, pool=past)
@@ -121,9 +177,10 @@ def advise(
 def forget(who: str) -> dict[str, Any]:
     """Drop everything about an erased person from memory."""
     _TUTORS.forget(who)
+    _RECORDS.forget(lambda key: key[1] == who)
     return {}
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    each.__name__: each for each in (ready, advise, forget)
+    each.__name__: each for each in (ready, advise, believe, forget)
 }

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
 
 from preceptor.live.store import chain, people
 from preceptor.live.store.chain import now
@@ -83,6 +83,7 @@ _FIND = select(round_).where(_KEY)
 _IS_OPEN = or_(*(round_.c.status == status for status in OPEN))
 _OPEN = select(round_).where(round_.c.person == bindparam("who"), _IS_OPEN)
 _OF = select(round_).where(round_.c.person == bindparam("who")).order_by(round_.c.number)
+_SINCE = _OF.where(round_.c.seq > bindparam("seq"))
 _INSERT, _MOVE = insert(round_), update(round_).where(_KEY)
 _MAY_BE_SEEN = or_(
     person.c.study.is_(None), person.c.kind != "real", study.c.unblinded.is_not(None)
@@ -108,6 +109,11 @@ def all_of(connection: Connection, who: str) -> list[StoredRound]:
     return [StoredRound(*row) for row in connection.execute(_OF, {"who": who})]
 
 
+def changed_since(connection: Connection, who: str, seq: int) -> list[StoredRound]:
+    """Rounds of a person that have changed since an event, in order."""
+    return [StoredRound(*row) for row in connection.execute(_SINCE, {"who": who, "seq": seq})]
+
+
 def changed_after(
     connection: Connection, seq: int, limit: int, who: str | None = None
 ) -> list[tuple[StoredRound, bool]]:
@@ -128,26 +134,23 @@ def changed_after(
         asked = asked.where(round_.c.person == who)
     rows = connection.execute(asked.order_by(round_.c.seq).limit(limit)).all()
     found = [(StoredRound(*columns), kind != "real") for *columns, kind in rows]
-    wrong = _out_of_order(connection, {each.person for each, _ in found})
+    wrong = _out_of_order(connection, {each.person for each, _ in found}, seq)
     return [
         (replace(each, predicted_at=None) if (each.person, each.number) in wrong else each, is_bot)
         for each, is_bot in found
     ]
 
 
-def _out_of_order(connection: Connection, names: set[str]) -> set[tuple[str, int]]:
-    """Rounds of these people that were answered, by the clock, before an earlier one."""
-    asked = select(round_.c.person, round_.c.number, round_.c.predicted_at).where(
-        round_.c.person.in_(names), round_.c.predicted_at.is_not(None)
+def _out_of_order(connection: Connection, names: set[str], seq: int) -> set[tuple[str, int]]:
+    """Rounds of these people, changed after an event, that the clock puts before an earlier one."""
+    latest = func.max(round_.c.predicted_at).over(
+        partition_by=round_.c.person, order_by=round_.c.number
     )
-    latest: dict[str, str] = {}
-    wrong = set()
-    for name, number, at in connection.execute(asked.order_by(round_.c.person, round_.c.number)):
-        if at < latest.setdefault(name, at):
-            wrong.add((name, number))
-        else:
-            latest[name] = at
-    return wrong
+    own = select(round_.c.person, round_.c.number, round_.c.seq, round_.c.predicted_at)
+    timed = own.add_columns(latest.label("latest")).where(round_.c.person.in_(names)).subquery()
+    late = (timed.c.predicted_at < timed.c.latest) & (timed.c.seq > seq)
+    asked = select(timed.c.person, timed.c.number).where(late)
+    return {(name, number) for name, number in connection.execute(asked)}
 
 
 def offer(connection: Connection, who: AdvisedPerson, what: Offer) -> StoredRound:

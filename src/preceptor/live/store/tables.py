@@ -107,7 +107,7 @@ def explain_failure(error: SQLAlchemyError) -> StoreFailure:
 
 
 # Raise this with every change of the tables, so that older databases are refused.
-VERSION = 8
+VERSION = 9
 # Rounds that are not answered yet; a person has at most one.
 OPEN = ("offered", "shown")
 STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned")
@@ -244,6 +244,7 @@ round_ = Table(
     CheckConstraint(f"status IN {STATUSES}", name="round_status"),
     _unique("one_open_round", "person", where=_OPEN_ROUND),
     Index("round_seq", "seq"),
+    Index("round_person_seq", "person", "seq"),
 )
 
 event = Table(

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 from preceptor.learners.tutor import Tutor
 from preceptor.live.contrast import ENOUGH, WrongWeight, follower, wrong_weights
 from preceptor.live.service.guides import PlanGuide
-from preceptor.live.service.live import RoundAdvice, Snapshot, record_of
+from preceptor.live.service.live import RoundAdvice, Snapshot
 from preceptor.live.service.tutors import Tutors
 from preceptor.live.store import participants, people, plans, rounds, studies
 from preceptor.live.store.chain import later, seconds_until
@@ -155,7 +155,7 @@ class LiveStudy:
 
     def contrast(self, asked: Snapshot) -> list[WrongWeight]:
         """Tests that a participant seems to weigh wrongly; takes longer than a look-up."""
-        record = record_of(self.guide, asked.rounds)
+        record = asked.record.rounds
         if len(record) < ENOUGH:
             return []
         who = asked.person
