@@ -11,9 +11,10 @@ import preceptor
 import preceptor.cli._options as _options
 from preceptor._base.extensions import installed_extensions
 from preceptor._base.files import write_all
-from preceptor.cli import _console
+from preceptor.cli import _console, _serving
 from preceptor.cli._app import EXAMPLES, app
 from preceptor.cli.explain import check_again
+from preceptor.errors import InvalidInput
 from preceptor.planning.solvers import installed_solvers, solver_named
 
 
@@ -93,8 +94,20 @@ def _write(plan: preceptor.Plan, output: Path | None, plot: Path | None) -> None
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON schema of problem files."""
+def schema(
+    what: Annotated[
+        str, _console.argument("Kind of file: problem or study.", "problem|study")
+    ] = "problem",
+) -> None:
+    """Print the JSON schema of problem files, or of study files."""
+    if what == "study":
+        _serving.need_extra("study")
+        from preceptor.live.study.reference import study_schema
+
+        _console.echo_json(study_schema())
+        return
+    if what != "problem":
+        raise InvalidInput(f"kind: {what!r}, must be problem or study")
     _console.note_all(*installed_extensions().faults)
     try:
         table = preceptor.schema(own_kinds=True)
