@@ -3,7 +3,8 @@
 `sizes`: people per arm for a power of 0.8, measure by measure, from the effect among 400 people of
 a kind in each arm (`--quick`: 100). `decisive`: how people are read in the decisive experiment, by
 seeds that no choice of design has seen. `level`: how often every registered analysis finds
-something in people who do not learn. `picture`: assets/power.svg.
+something in people who do not learn (`level deskilling`: in one study). `picture`:
+assets/power.svg.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from preceptor.live.study.simulated_people import (
     noise,
     played,
     recruited,
+    with_tutored_banks,
 )
 from preceptor.live.study.study import Study
 
@@ -157,6 +159,11 @@ def analyses() -> list[tuple[str, int, int, list[Study]]]:
     # The rule would leave hardly anyone to be tested.
     for data in (kept, two):
         del data["exclusions"]["unrelated_answers"]
+    # People who do not learn are not changed by training, so that a short one will do.
+    aware = data_of("deskilling")
+    aware["block"][3] |= {"rounds": 6, "check": aware["block"][3]["check"][:1]}
+    aware["block"][3]["check"][0]["after"] = 3
+    aware["exclusions"]["failed_checks"] = 1
     shown = [{"show": ["blue", "green"], "rounds": 36}]
     two["arm"].append({"name": "without-amber", "policy": "sets", "sets": shown})
     both = ["without-blue", "without-amber"]
@@ -178,6 +185,7 @@ def analyses() -> list[tuple[str, int, int, list[Study]]]:
                   for t in ("permutation", "welch")),
             ),
         ),
+        ("deskilling", 12, 200, with_analyses(aware, {}, welch_too)),
         ("decisive", 30, 400, with_analyses(kept, slopes, slopes | welch_too)),
         (
             "decisive, two arms",
@@ -196,7 +204,7 @@ def analyses() -> list[tuple[str, int, int, list[Study]]]:
     ]  # fmt: skip
 
 
-def level(share: float) -> None:
+def level(share: float, only: str | None = None) -> None:
     """How often p is below 0.05 without anything to be found, with standard errors."""
     print(
         "| study | measure | test | people per arm | simulations | random answers | the mean "
@@ -204,6 +212,8 @@ def level(share: float) -> None:
     )
     print("|---|---|---|---|---|---|---|---|")
     for name, people, most, studies in analyses():
+        if only not in (None, name):
+            continue
         simulations = max(int(most * share), 10)
         study = studies[0]
         stage = make_stage(study, make_arms(study), people)
@@ -212,7 +222,9 @@ def level(share: float) -> None:
             hits = np.zeros(len(studies), dtype=int)
             for run in range(simulations):
                 rng = np.random.default_rng([17, number, run])
-                records = played(stage, (who,), recruited(stage, (who,), people, rng), rng)
+                if run % 10 == 0:  # other people with a tutor
+                    banked = with_tutored_banks(stage, (who,), run)
+                records = played(banked, (who,), recruited(banked, (who,), people, rng), rng)
                 measured: dict[str, FloatArray] = {}
                 for i, each in enumerate(studies):
                     measure = each.configuration.analysis.measure
@@ -249,6 +261,7 @@ if __name__ == "__main__":
     elif what == "decisive":
         decisive(400 if few else 3000)
     elif what == "level":
-        level(0.02 if few else 1.0)
+        named = [each for each in sys.argv[2:] if not each.startswith("--")]
+        level(0.02 if few else 1.0, *named[:1])
     else:
         picture()

@@ -12,6 +12,7 @@ of how people learn.
 """
 
 import json
+import math
 import re
 import sys
 
@@ -56,39 +57,52 @@ def words(text):
     return {word[:5] for word in re.findall(r"[a-z]{4,}", text.lower())}
 
 
-def answer(page, learner, read):
+def chosen(page, read, tried):
+    """The choice of each question that is most like what was read; another one if it was missed.
+
+    After a wrong answer the instructions come again, and name the questions that were missed.
+    """
+    asked = [line for line in page["text"].splitlines() if line.startswith("Question")]
+    found, known = {}, words(" ".join(read))
+    for (name, choices), line in zip(page["fields"].items(), asked, strict=True):
+        if any(line.endswith(each) for each in read):
+            tried[name] = tried.get(name, 0) + 1
+        order = sorted(choices, key=lambda value: -len(words(choices[value]) & known))
+        found[name] = order[tried.get(name, 0) % len(order)]
+    read.clear()
+    return found
+
+
+def answer(page, learner, read, tried):
     """Fill in the fields of a page."""
     fields, numbers = page["fields"], re.findall(r"\d+(?:\.\d+)?", page["text"])
     if "agree" in fields:
         return {"agree": True, "choice": "yes"}
     if page["results"] and "answer" in fields:
         limits = re.search(r"from (-?[\d.]+) to (-?[\d.]+)", page["text"].replace("−", "-"))
-        guess = learner.guess(page["results"])
-        if limits:
-            low, high = map(float, limits.groups())
-            guess = min(max(guess, low), high)
+        low, high = map(float, limits.groups()) if limits else (-math.inf, math.inf)
+        if learner.level is None and limits:
+            learner.level = (low + high) / 2.0
+        guess = min(max(learner.guess(page["results"]), low), high)
         # Other fields of a case, such as confidence, have choices.
         return {name: guess if name == "answer" else next(iter(fields[name])) for name in fields}
     if page["title"] == "A short question":  # a check of attention says what to type
         return {"answer": float(numbers[0])}
-    found = {}
-    for name, choices in fields.items():
-        if choices:  # a question: the choice that is most like what was read before
-            found[name] = max(choices, key=lambda value: len(words(choices[value]) & read))
-    return found
+    return chosen(page, read, tried) if fields and all(fields.values()) else {}
 
 
 def main():
     """Take part, as one person."""
-    learner, read = Learner(), set()
+    learner, read, tried = Learner(), [], {}
     for line in sys.stdin:
         page = json.loads(line)
         if page["fields"] is None:
             break
         if "truth" in page["told"]:
             learner.learn(float(page["told"]["said"]), float(page["told"]["truth"]))
-        print(json.dumps(answer(page, learner, read)), flush=True)
-        read |= words(page["text"])
+        print(json.dumps(answer(page, learner, read, tried)), flush=True)
+        if not page["fields"]:
+            read += page["text"].splitlines()
 
 
 if __name__ == "__main__":

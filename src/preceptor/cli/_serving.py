@@ -164,13 +164,21 @@ def own_site(study: Study) -> Iterator[str]:
         database = str(Path(folder) / "bots.db")
         with opened(database) as store:
             open_draft(store, study)
+        with own_server(database) as address:
+            yield f"{address}/s/{study.id}"
+
+
+@contextmanager
+def own_server(database: str) -> Iterator[str]:
+    """Serve a database on this machine for the duration of the block and yield the address."""
+    with tempfile.TemporaryDirectory(prefix="preceptor-") as folder:
         command = [sys.executable, "-m", "preceptor", "serve", "--port", "0", "--rate", "0"]
         command.append("--trust-this-machine")
         said = Path(folder) / "said.txt"
         with said.open("w") as file:
             serving = subprocess.Popen([*command, "--database", database], stderr=file)
         try:
-            yield f"{_address(serving, said)}/s/{study.id}"
+            yield _address(serving, said)
         finally:
             serving.terminate()
             serving.wait()

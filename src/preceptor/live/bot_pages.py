@@ -86,6 +86,8 @@ class _PageParser(HTMLParser):
             self._lines = []
         if self._lines is not None and tag in _LINES:
             self._lines.append([])
+        elif tag in ("br", "dd"):
+            self.handle_data(" ")
         if tag in _CHOOSES:
             self._words, self._choice = [], self._by_id.get(said.get("for", ""))
         if tag in ("h1", "dt"):

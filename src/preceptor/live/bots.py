@@ -59,6 +59,7 @@ class OwnStream(IntEnum):
     SLIPS = 300  # outside training; the number of the case is added
     LEAVING = 400
     KIND = 500
+    OWN_ERRORS = 600
 
 
 # Share of optional questions of a survey that bots leave out.
@@ -90,6 +91,9 @@ class BotParticipant:
         Answers and learns, or is a program; not shared with other participants.
     leaves_after
         Cases after which the participant drops out; None for never.
+    own_errors
+        Source of random errors; by default they are those of a rollout at the place, which
+        participants at that place of other arms share.
     patience
         Seconds for which calls are repeated while the service does not respond.
     """
@@ -99,6 +103,7 @@ class BotParticipant:
     name: str
     human: Human | RunningProgram
     leaves_after: int | None = None
+    own_errors: np.random.Generator | None = None
     patience: float = 30.0
     place: Place | None = None
     code: str | None = None
@@ -115,7 +120,9 @@ class BotParticipant:
         page = self._ask("POST", address, form)
         if page.stage:
             raise InvalidInput(f"{self.name} has taken part before; choose another prefix")
+        last = 0
         while page.stage is not None:
+            last = page.stage
             self._learn_of_place(page)
             self._settle(page.stage)
             step = self.study.protocol.steps[page.stage]
@@ -127,7 +134,7 @@ class BotParticipant:
         if isinstance(self.human, RunningProgram):
             self.human.tell(page)
         self.code = page.data.get("code")
-        return True
+        return last == self.study.protocol.end - 1  # or the study ended earlier for them
 
     def _filled(self, page: ReadPage, step: Step) -> dict[str, str]:
         """Values for the form of a step."""
@@ -187,8 +194,10 @@ class BotParticipant:
 
     def _asked(self, trial: Trial, human: Human) -> Human:
         """Who answers: in training with the random errors of a rollout, elsewhere with others."""
-        if trial.training is not None or not isinstance(human, Acting):
+        is_own = self.own_errors is not None or not isinstance(human, Acting)
+        if trial.training is not None or is_own:
             return human
+        assert isinstance(human, Acting)
         assert self.place is not None
         key = (self.place.number, OwnStream.SLIPS + trial.number)
         seeds = np.random.SeedSequence(self.study.configuration.seed, spawn_key=key)
@@ -226,8 +235,9 @@ class BotParticipant:
         self.place = Place(page.data["who"], page.data["arm"], int(page.data["place"]))
         self._cases = case_list(self.study, self.place.number)
         seed = self.study.configuration.seed
+        errors = self.own_errors or stream(seed, self.place.number, Stream.ANSWERS)
         if not isinstance(self.human, RunningProgram):
-            self.human.reset(stream(seed, self.place.number, Stream.ANSWERS))
+            self.human.reset(errors)
 
     def _ask(self, method: str, path: str, form: dict[str, str] | None = None) -> ReadPage:
         """Return a page; repeat the call while the service is unreachable or busy."""
@@ -417,7 +427,8 @@ class StudyBots:
         Number of participants.
     human
         How they learn: a `Person`, or an object with the three methods of `Human`; several kinds
-        with their weights; or a program. By default the problem's person.
+        with their weights, who share no random errors; or a program. By default the problem's
+        person.
     token
         With scope write; None on the same machine while no token exists.
     prefix
@@ -512,7 +523,8 @@ class StudyBots:
             human = humans[number]
             own = human.start(name) if isinstance(human, Program) else copy.deepcopy(human)
             try:
-                crowd[number] = BotParticipant(local.http, study, name, own, leaves)
+                errors = self._rng(study, number, OwnStream.OWN_ERRORS) if kinds else None
+                crowd[number] = BotParticipant(local.http, study, name, own, leaves, errors)
                 finished[number] = crowd[number].play()
             finally:
                 if isinstance(own, RunningProgram):

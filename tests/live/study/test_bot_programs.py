@@ -42,7 +42,7 @@ def test_a_page_as_a_person_sees_it():
     said = as_data(read_page(PAGE))
     assert said["title"] == "Case 1"
     assert said["results"] == {"Age": 3.25}
-    lines = ["Case 1", "Age3", "Type it", "Sure?", "Very much No Go on"]
+    lines = ["Case 1", "Age 3", "Type it", "Sure?", "Very much No Go on"]
     assert said["text"].splitlines() == lines
     assert said["fields"] == {
         "answer": None,

@@ -16,6 +16,7 @@ from preceptor.live.study.study import Study
 from tests.live.service.servers import LEARNER, WORLD, Server, start
 from tests.live.study.opened import open_study, small_study
 from tests.live.study.test_answers_with_more import with_confidence
+from tests.live.study.test_delay import BLOCKS as DELAYED
 from tests.live.study.test_survey import with_survey
 from tests.live.web.browsing import PHONE, Visitors, axe, follow, is_within, press
 
@@ -45,6 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         open_study(store, _study(id="decides", **decides))
         open_study(store, _study(id="sure", block=with_confidence()))
         open_study(store, _study(id="survey", block=with_survey()))
+        open_study(store, _study(id="later", block=DELAYED))
         percent = {"problem": _yes_no(pr.Brier()), "outcome": {"unit": "", "name": "Ill"}}
         open_study(store, _study(id="percent", **percent))
     running = start(folder, "--database", folder / "live.db", "--rate", 0)
@@ -341,6 +343,25 @@ def test_a_survey_by_keyboard_on_a_phone(visitor: Visitors, javascript: bool):
     page.keyboard.type("42")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Instructions")
+
+
+def test_the_page_that_says_when_to_come_back_is_readable(visitor: Visitors):
+    page = visitor(size=PHONE)
+    page.goto("/s/later")
+    press(page, "Begin")
+    for _ in range(2):  # training
+        page.locator("#answer").fill("7")
+        press(page, "Answer")
+        press(page, "Continue")
+    page.locator("#answer").fill("7")
+    press(page, "Answer")
+    expect(page.get_by_role("heading", name="A week later")).to_be_visible()
+    expect(page.get_by_text("Your place is kept until")).to_be_visible()
+    expect(page.get_by_role("button")).to_have_count(0)
+    axe(page)
+    assert is_within(page)
+    link = page.get_by_role("main").get_by_role("link")
+    expect(link).to_have_attribute("href", "/s/later/link")
 
 
 def test_withdrawal_asks_once_and_is_done(visitor: Visitors):
