@@ -3,6 +3,8 @@
 python docs/make_knowing.py confusion [people]     groups and κ found from 40, 80 and 160 rounds
 python docs/make_knowing.py coverage [people]      how often intervals hold the truth
 python docs/make_knowing.py population [groups]    the same for means of people who differ
+python -m docs.make_knowing reliability [people]   stated probabilities against frequencies
+python -m docs.make_knowing strangers [people]     none of these, for people of no kind in the list
 python docs/make_knowing.py speed                  how long weighing takes
 """
 
@@ -15,6 +17,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 import preceptor as pr
+from preceptor._base.values import FloatArray
 from preceptor.learners.families import GROUPS
 from preceptor.learners.populations import group_people
 from preceptor.learners.records import Record
@@ -156,6 +159,64 @@ def population(groups: int = 30, size: int = 10) -> str:
     )
 
 
+BINS = ((0.0, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 0.9), (0.9, 1.0001))
+
+
+def reliability(people: int = 200) -> str:
+    """People drawn from the prior: how often what is stated is true, and intervals hold.
+
+    Six tenths as many people at 160 rounds, which take longest.
+    """
+    from tests.learners.test_one_posterior import NAMES, draw
+    from tests.learners.test_one_posterior import reliability as weighed
+
+    columns, held = [], []
+    for rounds in ROUNDS:
+        rng, count = np.random.default_rng(rounds), people if rounds < 160 else 6 * people // 10
+        said, true, within = weighed([draw(rounds, rng, NAMES) for _ in range(count)], NAMES)
+        cells = []
+        for low, high in BINS:
+            here = (said >= low) & (said < high)
+            cells.append((said[here], true[here]))
+        likeliest = np.argmax(said, axis=1)[:, None]
+        cells.append(tuple(np.take_along_axis(a, likeliest, axis=1)[:, 0] for a in (said, true)))
+        columns.append([_stated(*cell) for cell in cells])
+        shares = [within[:, :-2].mean(), *within[:, -2:].mean(axis=0)]
+        held.append([f"{rounds}, {count}", *(f"{share:.2f}" for share in shares)])
+    names = ["below 0.1", "0.1 to 0.3", "0.3 to 0.6", "0.6 to 0.9", "above 0.9", "likeliest group"]
+    rows = [[name, *cells] for name, *cells in zip(names, *columns, strict=True)]
+    first = table(["stated", *(f"{rounds} rounds" for rounds in ROUNDS)], rows)
+    return f"{first}\n\n{table(['rounds, people', 'first weights', 'bias', 'scatter'], held)}"
+
+
+def _stated(said: FloatArray, true: FloatArray) -> str:
+    """Mean stated probability, how often it was true with its standard error, and the number."""
+    share = float(true.mean())
+    error = float(np.sqrt(np.mean(said * (1.0 - said)) / said.size))
+    return f"{said.mean():.2f}, {share:.2f} ± {error:.2f} ({said.size})"
+
+
+def strangers(people: int = 20) -> str:
+    """Mean probability of none of these after 40, 80 and 160 rounds, by scatter."""
+    from tests.learners.drawn_people import WORLD, played_by
+    from tests.learners.drawn_people import strangers as stranger
+
+    rows = []
+    for kind in ("exemplar", "capped"):
+        for scatter in (0.1, 0.3, 0.6):
+            cells = []
+            for rounds in ROUNDS:
+                rng = np.random.default_rng(rounds)
+                records = [
+                    played_by(stranger(kind, rng), rounds, rng, scatter=scatter)
+                    for _ in range(people)
+                ]
+                found = np.array([weigh(WORLD, record).none_of_these for record in records])
+                cells.append(f"{found.mean():.2f} ± {found.std() / np.sqrt(people):.2f}")
+            rows.append([kind, scatter, *cells])
+    return table(["true kind", "scatter", *(f"{rounds} rounds" for rounds in ROUNDS)], rows)
+
+
 def speed() -> str:
     """Warm, on an 80-round log of five tests."""
     rng = np.random.default_rng(0)
@@ -174,7 +235,7 @@ def speed() -> str:
     return table(["answers", "families", "cells", "median"], rows)
 
 
-TABLES = {f.__name__: f for f in (confusion, coverage, population, speed)}
+TABLES = {f.__name__: f for f in (confusion, coverage, population, reliability, strangers, speed)}
 
 
 if __name__ == "__main__":
