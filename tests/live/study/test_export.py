@@ -141,7 +141,10 @@ def test_results_are_exported_as_they_were_read_and_exactly(
                 read = number(study.words, float(exact[test]), look.decimals)
                 assert row[test] == read.replace("−", "-")
                 compared += row[test] != exact[test]
+        told = number(study.words, float(row["outcome"]), study.configuration.outcome.decimals)
+        assert row["outcome_told"] == ("" if row["feedback"] == "no" else told.replace("−", "-"))
     assert compared > 20
+    assert {row["outcome_told"] == "" for row in played} == {True, False}
 
 
 def test_the_log_is_read_back(here: tuple[Store, Study, Path]) -> None:

@@ -318,11 +318,19 @@ def _round_columns(study: Study) -> list[Variable]:
         Variable("values", "Their results, in the same order",
                  lambda r: ";".join(repr(float(value)) for value in r.one.values or ())),
     ]  # fmt: skip
+
+    def told(r: _Played) -> Any:
+        if not r.one.feedback or r.one.outcome is None or study.problem.is_binary:
+            return r.one.outcome if r.one.feedback else None
+        return _as_read(r.one.outcome, look.decimals)
+
     after = [
         Variable("prediction", f"The answer about {name}, {answers}",
                  lambda r: r.one.prediction, look.unit),
         Variable("outcome", f"The true value of {name}, whether told or not",
                  lambda r: r.one.outcome, look.unit),
+        Variable("outcome_told", "The outcome as the participant read it; empty if not told", told,
+                 look.unit),
         Variable("error", "prediction minus outcome",
                  lambda r: None if r.one.outcome is None else r.one.prediction - r.one.outcome,
                  look.unit),
@@ -369,7 +377,7 @@ def _test_columns(study: Study, test: str, taken: set[str]) -> list[Variable]:
         value = r.spoken.get(test)
         if not isinstance(value, float):
             return value
-        return f"{round(value, look.decimals) + 0.0:.{look.decimals}f}"  # no minus before zero
+        return _as_read(value, look.decimals)
 
     return [
         Variable(name, f"Result of {label} as the participant read it; empty if hidden", read,
@@ -476,6 +484,10 @@ def _event_columns() -> list[Variable]:
         Variable("payload", "Payload of the event, as JSON", lambda e: e.row.payload or "",
                  is_private=True),
     ]  # fmt: skip
+
+
+def _as_read(value: float, decimals: int) -> str:
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"  # no minus before zero
 
 
 def _flag(holds: bool) -> str:
