@@ -153,7 +153,7 @@ def test_every_kind_can_be_given_a_level():
             assert levelled.level == 0.3
             assert_allclose(levelled.initial, person.initial)
             assert_allclose(levelled.imputing_covariance(WORLD), person.imputing_covariance(WORLD))
-            assert "the average outcome is learned" in levelled.learning_in_words()
+            assert "the level of outcomes is learned" in levelled.learning_in_words()
 
 
 @pytest.mark.parametrize(

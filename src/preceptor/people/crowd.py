@@ -113,7 +113,8 @@ class Crowd(Person):
         `docs/published_people.md` agrees with these weights where shown sets vary (weather
         prediction: 0.68, 0.19, 0.13), within wide intervals; how hidden tests are filled in is a
         judgment. Rates and the floor are measured: each learner is slow or fast, at the quartiles
-        of published experiments, which `docs/people.md` names.
+        of published experiments, which `docs/people.md` names. Where outcomes are yes/no they also
+        learn how common yes is; as novices they answer with the prevalence.
 
         Parameters
         ----------
@@ -152,7 +153,8 @@ class Crowd(Person):
             curve = Geometric.from_half_life(factor * half_life, floor=_FLOOR**2)
             people[f"by showings, {pace}"] = (Learner(first, curve), 0.1)
         people["not learning"] = (NoLearning(first), 0.1)
-        return cls(people)
+        crowd = cls(people)
+        return crowd.with_levels(world) if world.is_binary else crowd
 
     def with_levels(self, world: World, first: float | None = None) -> Crowd:
         """Return the same people, who also learn the average outcome, or how common yes is.

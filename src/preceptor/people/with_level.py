@@ -324,7 +324,14 @@ class WithLevel(Person):
         if self.rate is not None:
             how = f"by {100 * self.rate:.3g}% of each surprise"
         off = f", at first {self.level:+.3g} off" if self.level else ""
-        return f"{self.person.learning_in_words()}; the average outcome is learned {how}{off}"
+        return f"{self.person.learning_in_words()}; the level of outcomes is learned {how}{off}"
+
+    def beliefs_in_words(self, world: World) -> str:
+        """Describe the first weights; a novice about yes/no outcomes says how common yes is."""
+        if world.outcome is None or np.any(self.initial):
+            return super().beliefs_in_words(world)
+        share = float(world.outcome.from_score.probability(world.base_score + self.level))
+        return f"a novice who takes every case for yes with a chance of {share:.0%}"
 
 
 class WithoutLevel:
