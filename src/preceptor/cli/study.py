@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import preceptor.cli._options as _options
-from preceptor._base.files import read_json, write_bytes, write_text
+from preceptor._base.files import naming, read_json, read_text, write_bytes, write_text
 from preceptor._base.words import aligned, counted, listed, percent
 from preceptor.cli import _serving
 from preceptor.cli._app import app, examples
@@ -25,10 +25,12 @@ from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.simulation.named import HUMAN_NAMES
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from preceptor.live.bots import Attended
     from preceptor.live.store.database import Store
     from preceptor.live.store.studies import KeptStudy
-    from preceptor.live.study.status import StudyCheck, StudyStatus
+    from preceptor.live.study.status import ParticipantRow, StudyCheck, StudyStatus
 
 
 EXAMPLES = examples(
@@ -281,6 +283,9 @@ def status(
     verify: Annotated[
         bool, option("Recompute the hash and rebuild all state.", "--verify")
     ] = False,
+    people: Annotated[
+        bool, option("List all participants with comments, without arms.", "--participants")
+    ] = False,
     as_json: _options.AsJson = False,
 ) -> None:
     """Report the state of a study: participants by arm and stage, drop-out, pace, balance.
@@ -295,6 +300,10 @@ def status(
 
         _check_kind(kind)
         read = Study.from_json(kept.config)
+        if people:
+            rows = store.read(lambda c: standing.participant_rows(c, kept, read, kind))
+            show(lambda: list(map(asdict, rows)), lambda: _people_lines(rows), as_json=as_json)
+            return
         found = store.read(lambda connection: standing.standing(connection, kept, read, kind))
         checked = None
         if verify:
@@ -304,6 +313,14 @@ def status(
     if checked is not None and checked.faults:
         say(f"{len(checked.faults)} inconsistencies: the database was changed outside the service.")
         raise typer.Exit(1)
+
+
+def _people_lines(rows: list[ParticipantRow]) -> str:
+    head = ("participant", "status", "block", "rounds", "comment")
+    cells: list[tuple[str, ...]] = [
+        (r.participant, r.status, r.block, str(r.rounds), " ".join(r.comment.split())) for r in rows
+    ]
+    return "\n".join(_aligned(head, cells))
 
 
 def _check_kind(kind: str) -> None:
@@ -490,7 +507,16 @@ def unblind(
 
 @study_app.command("links")
 def links(
-    people: Annotated[int, option("Number of links.", min=1, max=10_000)],
+    people: Annotated[int | None, option("Number of links.", min=1, max=10_000)] = None,
+    lost: Annotated[
+        str | None,
+        option(
+            "A new link for this participant (see `study status --participants`); earlier ones "
+            "no longer work.",
+            "--for",
+            metavar="PARTICIPANT",
+        ),
+    ] = None,
     study: Which = None,
     database: _serving.Database = _serving.DEFAULT_DATABASE,
     address: Annotated[
@@ -502,27 +528,72 @@ def links(
     For study files with entry = "links" under recruiting. Send each link to one person; it
     resumes where they left off, on any device.
     """
-    with kept_study(database, study, is_open=True) as (store, kept):
+    if (people is None) == (lost is None):
+        raise InvalidInput("links: give either --people, or --for and a participant")
+    with kept_study(database, study, is_open=lost is None) as (store, kept):
         from preceptor.live.store import participants
         from preceptor.live.study.study import Study
 
         if not address.startswith(("http://", "https://")):
             raise InvalidInput(f"address: {address!r}, must begin with https:// or http://")
         entry = Study.from_json(kept.config).configuration.recruiting.entry
-        if entry != "links":
+        if entry != "links" and lost is None:
             raise InvalidInput(
                 f"study: {kept.id!r} is open to anyone with its URL ({address}/s/{kept.id}); "
                 'links are for entry = "links" under [recruiting]'
             )
-        made = store.write(
-            lambda c: [
-                participants.new_link(c, participants.join(c, kept.id, kind="real"))
-                for _ in range(people)
-            ]
-        )
+
+        def work(connection: Connection) -> list[str]:
+            if lost is None:
+                new = [
+                    participants.join(connection, kept.id, kind="real") for _ in range(people or 0)
+                ]
+                return [participants.new_link(connection, who) for who in new]
+            who = participants.find(connection, lost, to_change=True)
+            if who.study != kept.id or not who.is_active:
+                raise InvalidInput(f"for: {lost!r} is not under way in study {kept.id!r}")
+            participants.revoke_links(connection, who)
+            return [participants.new_link(connection, who)]
+
+        made = store.write(work)
     for secret in made:
         typer.echo(f"{address.rstrip('/')}/s/{kept.id}/p/{secret}")
     say(f"{people} links. They are not shown again; store them safely.")
+
+
+@study_app.command("payments")
+def payments(
+    ids: Annotated[
+        Path, argument("The recruiter's names of participants: one a line, or first in it.", "IDS")
+    ],
+    study: Annotated[
+        str | None, option("Study id (optional if the database has only one).", metavar="ID")
+    ] = None,
+    database: _serving.Database = _serving.DEFAULT_DATABASE,
+    output: Annotated[Path, option("New CSV file; only you can read it.")] = Path("payments.csv"),
+) -> None:
+    """Write codes and bonuses by the recruiter's names, for paying participants.
+
+    The names come from the recruiter; the database has only their hashes. The study file must have
+    announced it with payments = true under recruiting, which the consent page states.
+    """
+    with kept_study(database, study) as (store, kept):
+        from preceptor.live.study.payment import payments as listed_payments
+        from preceptor.live.study.payment import payments_table
+        from preceptor.live.study.study import Study
+
+        check_target(output, ids, endings=(".csv",))
+        if output.exists():
+            raise InvalidFile(f"{output}: already exists; choose another name, or remove it first")
+        lines = [line.split(",")[0].strip().strip('"') for line in read_text(ids).splitlines()]
+        names = [line for line in lines if line]
+        read = Study.from_json(kept.config)
+        rows = store.read(lambda connection: listed_payments(connection, kept, read, names))
+        with naming(output):
+            output.touch(0o600, exist_ok=False)
+            output.write_text(payments_table(rows), "utf-8")
+    known = sum(row.status not in ("unknown", "withdrawn") for row in rows)
+    say(f"Wrote {output}: {known} of {counted(len(rows), 'name')} took part. Do not share it.")
 
 
 @study_app.command("preview")

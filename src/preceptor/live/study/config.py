@@ -347,6 +347,9 @@ class Recruiting(Part):
     """Anyone with the address, or only those with a personal link."""
     parameter: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
     """Query parameter with the recruiter's name for a participant (PROLIFIC_PID)."""
+    payments: StrictBool = False
+    """Whether `preceptor study payments` may match recruiters' names with codes and bonuses; the
+    consent page then says so."""
     drop_after: Annotated[Number, Field(gt=0, le=525_600)] = 60.0
     """Minutes of inactivity after which a place is given to the next participant."""
     release_after: Annotated[Number, Field(gt=0, le=525_600)] = 10.0
@@ -354,6 +357,20 @@ class Recruiting(Part):
     templates is read in less than a minute (238 words a minute: Brysbaert 2019)."""
     resume: Literal["resume", "block"] = "resume"
     """Whether a participant who returns after `drop_after` may continue."""
+
+
+class Payment(Part):
+    """A bonus by performance: all of it without errors, less in proportion to the mean error.
+
+    It is the mean absolute error of the answers in all test blocks, or in training if there are
+    none: for decisions the share of wrong answers.
+    """
+
+    most: Annotated[Number, Field(gt=0)]
+    """The bonus of a participant without errors."""
+    none_at: Annotated[Number, Field(gt=0)]
+    """Mean error from which on there is no bonus, in units of the answer."""
+    currency: str = Field(default="", max_length=10)
 
 
 class Exclusions(Part):
@@ -456,6 +473,7 @@ class Configuration(Part):
     """What participants go through, in order."""
     completion: Completion = Completion()
     recruiting: Recruiting = Recruiting()
+    payment: Payment | None = None
     exclusions: Exclusions = Exclusions()
     analysis: Analysis
     assumed: AssumedPeople = AssumedPeople()

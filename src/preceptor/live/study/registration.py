@@ -348,6 +348,7 @@ def sections(registration: Registration) -> list[Section]:
         Section("Analysis", tuple(_analysis(content["analysis"]))),
         Section("Exclusions", tuple(_exclusions(said.exclusions))),
         Section("Stopping rule", tuple(_stopping(content["stopping"]))),
+        *_payment(said),
         _power(content["power"]),
         _versions(content),
     ]
@@ -532,6 +533,18 @@ def _stopping(rule: Mapping[str, Any]) -> Iterator[str]:
         f"({rule['release_after_minutes']:g} before the first answer to a case) gives up their "
         "place to the next one."
     )
+
+
+def _payment(said: Configuration) -> Iterator[Section]:
+    rule = said.payment
+    if rule is not None:
+        yield Section(
+            "Payment",
+            (
+                f"A bonus of {rule.most:g} {rule.currency}".rstrip() + " without errors, less in "
+                f"proportion to the mean error, and none from an error of {rule.none_at:g} on.",
+            ),
+        )
 
 
 def _power(power: Mapping[str, Any] | None) -> Section:

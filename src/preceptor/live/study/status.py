@@ -300,6 +300,41 @@ def standing(
     )
 
 
+@dataclass(frozen=True)
+class ParticipantRow:
+    """A participant as the owner may see them at any time: without arm, answers and times."""
+
+    participant: str
+    status: str
+    block: str
+    rounds: int
+    comment: str
+
+
+def participant_rows(
+    connection: Connection, kept: KeptStudy, study: Study, kind: str = "real"
+) -> list[ParticipantRow]:
+    """All participants, in the order of their random names, which tells nothing about arms."""
+    minutes, titles = (
+        study.configuration.recruiting.drop_after,
+        [*(block.title for block in study.configuration.block), ""],
+    )
+    found = []
+    for who in participants.everyone(connection, kept.id, kind):
+        said = participants.answers_of(connection, who.id)
+        answered = select(func.count(round_.c.predicted_at)).where(round_.c.person == who.id)
+        found.append(
+            ParticipantRow(
+                who.id,
+                "silent" if is_silent(who, minutes) else who.status,
+                titles[block_of(study.protocol, who.stage)],
+                int(connection.execute(answered).scalar_one()),
+                " ".join(str(each.answer) for each in said if each.what == "comment"),
+            )
+        )
+    return sorted(found, key=lambda each: each.participant)
+
+
 def has_not_begun(who: Participant) -> bool:
     """Whether a participant was sent a link and has not used it."""
     return who.seen_at == who.created and who.stage == 0 and who.is_active

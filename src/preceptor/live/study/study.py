@@ -412,6 +412,8 @@ def _faults(study: Study) -> Iterator[str]:
     yield from _arm_faults(study)
     yield from _advice_faults(study)
     yield from _block_faults(study)
+    if said.recruiting.payments and said.recruiting.parameter is None:
+        yield "recruiting.payments: true, but without a parameter no recruiter's name is known"
     yield from _survey_faults(study)
     yield from _answer_faults(study)
     yield from unknown_name_faults("analysis.compare", said.analysis.compare, names)

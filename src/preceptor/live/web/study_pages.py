@@ -13,9 +13,10 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from preceptor.live.store import participants
+from preceptor.live.store import participants, rounds
 from preceptor.live.store.chain import seconds_until
 from preceptor.live.study.config import Instructions, Testing
+from preceptor.live.study.payment import bonus
 from preceptor.live.study.study import Step, Study
 from preceptor.live.study.taking_part import due_at
 from preceptor.live.web.pages import page
@@ -25,6 +26,7 @@ from preceptor.live.web.study_forms import (
     answer,
     choices,
     limits,
+    number,
     outcome_name,
     paragraphs,
     results,
@@ -54,7 +56,7 @@ async def step_page(
     """The page of the participant's step."""
     here, who, wrong = visit.here, visit.who, wrong or RefusedForm()
     if not who.is_active:
-        return _ended(request, visit)
+        return await _ended(request, visit)
     step = here.step(who.stage)
     own = await _content(visit, step)
     status = 422 if wrong.faults else 200
@@ -202,13 +204,30 @@ def anonymous(study: Study) -> dict[str, Any]:
     return {"study": study.configuration, "who": None, "note": "", "faults": {}, **speaks}
 
 
-def _ended(request: Request, visit: Visit) -> Response:
+async def _bonus(visit: Visit) -> str:
+    """The bonus of a participant who has finished; empty if there is none."""
+    here, who = visit.here, visit.who
+    rule = here.study.configuration.payment
+    if rule is None or who.status != "completed":
+        return ""
+    played = await visit.live.store.reading(lambda c: rounds.all_of(c, who.id))
+    value = bonus(here.study, played)
+    return "" if value is None else number(here.words, value, 2, rule.currency)
+
+
+async def _ended(request: Request, visit: Visit) -> Response:
     who, said = visit.who, visit.here.study.configuration
     title, sentence = _end_words(visit)
     redirect = None
     if said.completion.redirect is not None and who.code is not None:
         redirect = said.completion.redirect.replace("{code}", quote(who.code, safe=""))
-    own = {"title": title, "sentences": [sentence], "code": who.code, "redirect": redirect}
+    own = {
+        "title": title,
+        "sentences": [sentence],
+        "bonus": await _bonus(visit),
+        "code": who.code,
+        "redirect": redirect,
+    }
     return page(request, "study_end.html.j2", 200, **common(visit), **own)
 
 
