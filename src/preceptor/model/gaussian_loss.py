@@ -324,7 +324,7 @@ class YesNoOracle(GaussianOracle):
     def __init__(self, problem: Problem) -> None:
         assert isinstance(problem.risk, YesNoRisk)
         self._yes_no = problem.risk
-        self._first_errors = np.abs(problem.world.coefficients - problem.learner.initial)
+        self._first_errors = np.abs(problem.first_errors)
         self._bind(problem)
 
     @cached_property

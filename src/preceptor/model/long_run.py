@@ -157,7 +157,7 @@ def limiting_errors(problem: Problem, recurrent: Iterable[int], counts: IntArray
     [0.0, 0.4]
     """
     errors = problem.by_showings.errors(problem.world, counts)
-    first = problem.world.coefficients - problem.learner.initial
+    first = problem.first_errors
     for i in recurrent:
         errors[i] = first[i] * np.sqrt(problem.by_showings.curve_of[i].limit)
     return errors

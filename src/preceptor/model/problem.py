@@ -325,6 +325,11 @@ class Problem(Value):
         return cast("Learner", self.learner)
 
     @property
+    def first_errors(self) -> FloatArray:
+        """True minus initial weights (n,), before anything was shown."""
+        return self.world.coefficients - self.learner.initial
+
+    @property
     def initial_errors(self) -> FloatArray:
         """Truth minus belief (n,) at the first round."""
         if self.learns_by_showings:

@@ -44,7 +44,7 @@ class ChargedRounds:
         assert forms is not None
         assert isinstance(problem.risk, NumberRisk)
         self._problem = problem
-        self._wrong = problem.world.coefficients - problem.learner.initial
+        self._wrong = problem.first_errors
         self._errors = np.empty((problem.size, 0))
         self._forms = (forms.floor, forms.shift, forms.reading, forms.prices)
         reach = np.abs(forms.shift) + np.abs(forms.reading) @ np.abs(problem.initial_errors)

@@ -193,5 +193,5 @@ def _is_constant(problem: Problem) -> bool:
     Not so where cases are sampled and not centred: there even a prediction without any test
     depends on the person's weights.
     """
-    sizes = np.abs(problem.world.coefficients - problem.learner.initial)
+    sizes = np.abs(problem.first_errors)
     return not np.any(problem.oracle.sensitivity_of(sizes, ()))

@@ -192,7 +192,7 @@ def to_counts(problem: Problem, *, over_errors: bool = False) -> CountInstance:
     length = _length(problem, over_errors)
     left = problem.by_showings.retention_table(problem.start_counts, length)
     share = left / np.where(left[:, :1] == 0.0, 1.0, left[:, :1])
-    first, units = world.coefficients - problem.learner.initial, np.ones(n)
+    first, units = problem.first_errors, np.ones(n)
     caps, knots = np.full(n, length), np.zeros((0, 3))
     if over_errors:
         units, first = problem.initial_errors, np.ones(n)

@@ -248,9 +248,8 @@ def padded_errors(problem: Problem, space: CountSpace) -> tuple[FloatArray, int]
     """
     pad = max(space.growth, space.total, 1) * space.rounds
     table = problem.by_showings.retention_table(problem.start_counts, pad + space.rounds)
-    error = problem.world.coefficients - problem.learner.initial
     before = np.repeat(table[:, :1], pad, axis=1)
-    return np.concatenate([before, table], axis=1) * error[:, None], pad
+    return np.concatenate([before, table], axis=1) * problem.first_errors[:, None], pad
 
 
 def parent_type(sets: int) -> npt.DTypeLike:

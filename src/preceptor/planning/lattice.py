@@ -58,7 +58,7 @@ class CapEffects:
             problem,
             coordinate,
             member_of.astype(np.bool_),
-            _scaled(_loss_per_error(problem), np.abs(first_errors(problem))),
+            _scaled(_loss_per_error(problem), np.abs(problem.first_errors)),
             worst_loss_of_all(problem),
         )
 
@@ -143,11 +143,6 @@ class CapEffects:
             return 1
         # A curve that never saturates is capped here at the latest.
         return min(100_000, rounds_until(discount, 1e-18))
-
-
-def first_errors(problem: Problem) -> FloatArray:
-    """Errors (n,) before any test has been shown."""
-    return np.asarray(problem.world.coefficients - problem.learner.initial)
 
 
 def _loss_per_error(problem: Problem) -> FloatArray:
@@ -275,7 +270,7 @@ def sweep(
     states = math.prod(shape)
     strides = np.concatenate([[1], np.cumprod(shape)[:-1]]).astype(np.int64)
     table = problem.by_showings.retention_table(problem.start_counts, int(caps.max()))
-    errors = table * first_errors(problem)[:, None]
+    errors = table * problem.first_errors[:, None]
     forms = problem.oracle.forms()
     losses = np.empty((0, 0))
     if forms is None:

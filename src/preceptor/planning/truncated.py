@@ -128,10 +128,6 @@ class CommitValues:
         return float(self._problem.oracle.floors().min())
 
     @cached_property
-    def _first_errors(self) -> FloatArray:
-        return np.asarray(self._problem.world.coefficients - self._problem.learner.initial)
-
-    @cached_property
     def _walk(self) -> tuple[object, ...]:
         """Arguments after the counts for the kernel that traverses the tree of sets."""
         problem, sums, tree = self._problem, self._sums, self._tree
@@ -139,7 +135,7 @@ class CommitValues:
         assert tree is not None
         cost_floor = sums.zeroth * problem.oracle.floors()
         return (
-            self._first_errors, problem.world.covariance, sums.zeroth, sums.first, sums.retention,
+            problem.first_errors, problem.world.covariance, sums.zeroth, sums.first, sums.retention,
             sums.scale, sums.second, tree.depth, tree.test, tree.set_index, tree.row, tree.after,
             cost_floor, tree.least_below(cost_floor),
         )  # fmt: skip
@@ -152,14 +148,14 @@ class CommitValues:
         tests, one, other = np.arange(self._problem.size), shown[:, :, None], shown[:, None, :]
         linear = np.einsum("sri,sr->si", forms.reading, forms.shift)
         quadratic = np.einsum("sri,srj->sij", forms.reading, forms.reading)
-        still = self._first_errors * sums.retention[tests, counts]
-        moved = self._first_errors * sums.first[tests, counts]
+        still = self._problem.first_errors * sums.retention[tests, counts]
+        moved = self._problem.first_errors * sums.first[tests, counts]
         here = still[:, :, None] * still[:, None, :]
         if not sums.second.size:
             both = here * sums.scale
         else:
             table = sums.second[tests[:, None], tests, counts[:, :, None], counts[:, None, :]]
-            both = table * np.outer(self._first_errors, self._first_errors)
+            both = table * np.outer(self._problem.first_errors, self._problem.first_errors)
         costs = sums.zeroth * (forms.floor + forms.prices + np.sum(forms.shift**2, axis=1))
         costs = costs + 2.0 * moved @ np.where(shown, linear, 0.0).T
         costs += 2.0 * sums.zeroth * still @ np.where(shown, 0.0, linear).T
@@ -182,7 +178,7 @@ class CommitValues:
         showings = self._showings + rounds
         table = problem.by_showings.retention_table(problem.start_counts, showings)
         return (
-            problem.discount, rounds, table * self._first_errors[:, None],
+            problem.discount, rounds, table * self._problem.first_errors[:, None],
             problem.sets.membership, *forms.arrays, self._least,
         )  # fmt: skip
 

@@ -116,7 +116,7 @@ def rounding_of(problem: Problem, policy: Policy) -> float:
 
     Small losses are differences of much larger variances, and carry their rounding.
     """
-    sizes = np.abs(problem.world.coefficients - problem.learner.initial)
+    sizes = np.abs(problem.first_errors)
     oracle = problem.oracle
     largest = max(oracle.ceiling_of(sizes, shown) for shown in {(), *policy.used_sets()})
     weight = total_weight(problem.discount, problem.horizon)

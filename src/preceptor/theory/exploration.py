@@ -101,7 +101,7 @@ class Tail:
         self.frozen = frozen_counts(problem, policy)
         self.losses = tail_losses(problem, self.recurrent, self.frozen)
         self.limits = limiting_errors(problem, self.recurrent, self.frozen)
-        self.first = problem.world.coefficients - problem.learner.initial
+        self.first = problem.first_errors
         widest = int(problem.sets.sizes.max())
         self.weight = 2.0 * widest * problem.discount / (1.0 - problem.discount)
 
