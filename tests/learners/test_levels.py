@@ -31,7 +31,7 @@ def only_level(rate=0.4, level=-1.2):
     return pr.WithLevel(pr.NoLearning([*WEIGHTS, level]), rate=rate)
 
 
-def found(person, risk, rounds=200, people=6, **options):
+def found(person, risk, rounds=200, people=3, **options):
     """Mean probabilities of families over some simulated people."""
     shares = [
         weigh(
@@ -50,7 +50,7 @@ def test_learning_of_the_level_is_told_from_learning_of_weights(risk, rounds):
     above = risk.yes_above if isinstance(risk, pr.Decision) else 0.5
     shares = found(only_level(), risk, rounds, yes_above=above)
     assert shares["level only"] > 0.8
-    constant = found(pr.NoLearning(WEIGHTS), risk, rounds, people=3, yes_above=above)
+    constant = found(pr.NoLearning(WEIGHTS), risk, rounds, people=2, yes_above=above)
     assert constant["level only"] < 0.3
 
 

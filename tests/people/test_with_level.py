@@ -132,6 +132,7 @@ def test_one_round_is_brute_force_integration():
 ONLY = pr.WithLevel(pr.NoLearning([*INITIAL, 0.8]), rate=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "person", [ONLY, pr.WithLevel(pr.Learner([*INITIAL, 0.8], pr.Geometric(1.2), 0.3), rate=0.1)]
 )
