@@ -81,7 +81,8 @@ def _blocks(page: Path) -> list[tuple[str, str | None]]:
     for block in blocks(page.read_text("utf-8")):
         if block.language == "text":
             found[-1] = (found[-1][0], block.text)
-        else:
-            assert block.language == "bash"
+        elif block.language == "bash":
             found.append((block.text, None))
+        else:
+            assert block.language == "ini", "parts of study files, to read"
     return found
