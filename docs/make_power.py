@@ -185,7 +185,7 @@ def analyses() -> list[tuple[str, int, int, list[Study]]]:
                   for t in ("permutation", "welch")),
             ),
         ),
-        ("deskilling", 12, 200, with_analyses(aware, {}, welch_too)),
+        ("deskilling", 12, 60, with_analyses(aware, {}, welch_too)),
         ("decisive", 30, 400, with_analyses(kept, slopes, slopes | welch_too)),
         (
             "decisive, two arms",

@@ -10,7 +10,7 @@ from preceptor.live.study.registration import template_names
 from tests.live.study.independent_power import SIZES, independent, registered
 
 # Seeds, simulations of each, and studies or (where a tutor decides) places.
-FEW = {"adaptive-or-plan": (4, 30, 80), "deskilling": (4, 30, 80), "decisive": (8, 10, 40)}
+FEW = {"adaptive-or-plan": (4, 50, 60), "deskilling": (4, 50, 60), "decisive": (8, 10, 40)}
 
 
 def test_every_template_is_compared():
