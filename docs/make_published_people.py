@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from people_pictures import COLOURS, on_paper
 
-from preceptor.data.public_experiments import Arm, arms_in
+from preceptor.data.public_experiments import ExperimentArm, arms_in
 from preceptor.learners.posterior import NuisancePrior, logsumexp_rows
 from preceptor.learners.published_people import measure
 from preceptor.learners.weighing import weigh
@@ -29,7 +29,7 @@ DATA = ROOT.parent / "shared/data"
 ROUNDS, BLOCK = 50, 5
 
 
-def level_picture(arms: list[Arm]) -> str:
+def level_picture(arms: list[ExperimentArm]) -> str:
     """Mean answer of each arm, block by block."""
     starts = np.arange(0, ROUNDS, BLOCK)
     lines = []
@@ -64,7 +64,7 @@ FEW = {
 }
 
 
-def first_weights(arm: Arm) -> list[float]:
+def first_weights(arm: ExperimentArm) -> list[float]:
     """Log density of all answers of an arm, for each prior of first weights."""
     found = []
     for spread in SPREADS:

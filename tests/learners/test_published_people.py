@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.data.public_experiments import EXPERIMENTS, Arm, arms_in
+from preceptor.data.public_experiments import EXPERIMENTS, ExperimentArm, arms_in
 from preceptor.errors import InvalidFile
 from preceptor.learners.published_people import measure
 from preceptor.learners.push_test import level_test, push_test
@@ -157,7 +157,7 @@ def test_the_level_coefficient_is_that_of_a_plain_regression():
 def test_knowledge_that_people_bring_is_not_taken_for_learning():
     """First weights are measured on people who were never told."""
     world, log = learner_of_levels(0.0, told=False, people=8, rounds=40)
-    arm = Arm("made up", world, log, untaught=log)
+    arm = ExperimentArm("made up", world, log, untaught=log)
     found = measure(arm)
     assert found.told == 0
     assert found.groups["none"][0] == max(share for share, _, _ in found.groups.values())

@@ -29,7 +29,7 @@ _Cells = dict[str, list[str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class ExperimentArm:
     """Participants who were treated alike.
 
     Attributes
@@ -62,10 +62,10 @@ class PublicExperiment(NamedTuple):
     source: str
     terms: str
     columns: tuple[str, ...]
-    read: Callable[[_Cells], list[Arm]]
+    read: Callable[[_Cells], list[ExperimentArm]]
 
 
-def arms_in(folder: Path) -> dict[str, list[Arm]]:
+def arms_in(folder: Path) -> dict[str, list[ExperimentArm]]:
     """Read the published experiments in a folder.
 
     Parameters
@@ -94,7 +94,7 @@ def arms_in(folder: Path) -> dict[str, list[Arm]]:
     return found
 
 
-def _read(path: Path, experiment: PublicExperiment) -> list[Arm]:
+def _read(path: Path, experiment: PublicExperiment) -> list[ExperimentArm]:
     columns = read_cells(path).columns
     lacking = [name for name in experiment.columns if name not in columns]
     if lacking:
@@ -120,7 +120,7 @@ def _numbered(names: list[str]) -> list[int]:
     return rounds
 
 
-def _albrecht(cells: _Cells) -> list[Arm]:
+def _albrecht(cells: _Cells) -> list[ExperimentArm]:
     """Training only. The world is the best weighted sum of the items, which repeat."""
     training = np.flatnonzero(np.array(cells["phase"]) == "training")
     values = _numbers(cells, *_CUES)[training]
@@ -135,10 +135,10 @@ def _albrecht(cells: _Cells) -> list[Arm]:
     names = [cells["participant"][row] for row in training]
     shown = np.ones_like(values, dtype=np.bool_)
     log = Log(_CUES, names, _numbered(names), shown, values, answers, outcomes)
-    return [Arm("Albrecht 2019", world, log)]
+    return [ExperimentArm("Albrecht 2019", world, log)]
 
 
-def _lin(cells: _Cells) -> list[Arm]:
+def _lin(cells: _Cells) -> list[ExperimentArm]:
     """Two experiments with two arms each; the cases of both arms give the world."""
     arms = []
     facts, numbers = _numbers(cells, *_FACTS), _numbers(cells, "answer_percent", "outcome", "round")
@@ -160,11 +160,13 @@ def _lin(cells: _Cells) -> list[Arm]:
                 )
             )  # fmt: skip
         for log, words in zip(logs, ("told", "not told"), strict=True):
-            arms.append(Arm(f"Lin 2020 {experiment}, {words}", world, log, untaught=logs[1]))
+            arms.append(
+                ExperimentArm(f"Lin 2020 {experiment}, {words}", world, log, untaught=logs[1])
+            )
     return arms
 
 
-def _weather(cells: _Cells) -> list[Arm]:
+def _weather(cells: _Cells) -> list[ExperimentArm]:
     """Cards on the table are the shown tests, with result 1; other cards add nothing.
 
     So tests are not centred, and the world has mean products in place of covariances.
@@ -182,7 +184,7 @@ def _weather(cells: _Cells) -> list[Arm]:
         rounds = _numbers(cells, "trial")[own, 0].astype(np.int64)
         values = np.where(shown, 1.0, np.nan)
         log = Log(_CARDS, names, rounds, shown, values, answers, outcomes, decided=True)
-        arms.append(Arm(f"weather prediction, {words}", world, log))
+        arms.append(ExperimentArm(f"weather prediction, {words}", world, log))
     return arms
 
 

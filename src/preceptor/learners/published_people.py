@@ -15,7 +15,7 @@ import numpy as np
 from preceptor._base.progress import Progress
 from preceptor._base.values import Value
 from preceptor.data.log import Log
-from preceptor.data.public_experiments import Arm
+from preceptor.data.public_experiments import ExperimentArm
 from preceptor.learners.evidence_cells import Estimate
 from preceptor.learners.families import FAMILIES, LEVEL_ONLY, select_families
 from preceptor.learners.populations import GroupWeighed
@@ -97,7 +97,9 @@ class ArmResult(Value):
     level: PushTest
 
 
-def measure(arm: Arm, *, workers: int | None = 1, progress: Progress | None = None) -> ArmResult:
+def measure(
+    arm: ExperimentArm, *, workers: int | None = 1, progress: Progress | None = None
+) -> ArmResult:
     """Weigh the participants of one arm, alone and together.
 
     People who learn only the level of outcomes are weighed too; their weights stay.

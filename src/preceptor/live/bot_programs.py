@@ -26,7 +26,7 @@ _SHOWN, _LAST_LINES = 300, 20
 
 
 @dataclass(frozen=True)
-class Program:
+class BotProgram:
     """A command that takes part in a study.
 
     Attributes

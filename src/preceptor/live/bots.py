@@ -30,14 +30,14 @@ from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.live.bot_pages import ReadPage, read_page
-from preceptor.live.bot_programs import Program, RunningProgram
+from preceptor.live.bot_programs import BotProgram, RunningProgram
 from preceptor.live.client import Client, http_client, persist, refusal
 from preceptor.live.study.arms import Arm, kept_arms
 from preceptor.live.study.cases import DrawnCases, case_list
 from preceptor.live.study.config import (
     ChoiceQuestion,
     NumberQuestion,
-    Scale,
+    RatingScale,
     Survey,
     SurveyQuestion,
     TextQuestion,
@@ -268,7 +268,7 @@ class BotParticipant:
         return read_page(answer.text)
 
 
-def _any_answer(question: SurveyQuestion | Scale, rng: np.random.Generator) -> str:
+def _any_answer(question: SurveyQuestion | RatingScale, rng: np.random.Generator) -> str:
     """A random valid answer to a question of a survey, or on a scale."""
     if isinstance(question, TextQuestion):
         return "simulated"[: question.longest]
@@ -277,7 +277,7 @@ def _any_answer(question: SurveyQuestion | Scale, rng: np.random.Generator) -> s
         high = math.inf if question.high is None else question.high
         value = min(max(float(rng.integers(100)), low), high)
         return repr(value)
-    assert isinstance(question, (ChoiceQuestion, Scale))
+    assert isinstance(question, (ChoiceQuestion, RatingScale))
     return str(rng.integers(question.size) + 1)
 
 
@@ -322,7 +322,7 @@ class BotKind:
 
 def humans_named(
     study: Study, said: str | None, noise: float = 0.0, seconds: float = 60.0
-) -> Human | Sequence[BotKind] | Program:
+) -> Human | Sequence[BotKind] | BotProgram:
     """Who takes part, as the command line names them.
 
     Parameters
@@ -340,7 +340,7 @@ def humans_named(
 
     Returns
     -------
-    Human, sequence of BotKind, or Program
+    Human, sequence of BotKind, or BotProgram
         For `StudyBots`.
 
     Raises
@@ -371,7 +371,7 @@ def humans_named(
         return tuple(kinds)
     command = tuple(shlex.split(said))
     if command and shutil.which(command[0]) is not None:
-        return Program(command, seconds)
+        return BotProgram(command, seconds)
     raise InvalidInput(
         f"human: {said!r}, must be assumed, one of {', '.join(HUMAN_NAMES)}, several of them with "
         "weights (delta-rule=0.7,exemplar=0.3), or a command that can be run"
@@ -444,7 +444,7 @@ class StudyBots:
 
     url: str
     people: int
-    human: Human | Person | Sequence[BotKind] | Program | None = None
+    human: Human | Person | Sequence[BotKind] | BotProgram | None = None
     token: str | None = None
     prefix: str = "bot-"
     drop_out: float = 0.0
@@ -521,7 +521,7 @@ class StudyBots:
             local.http.cookies.clear()
             name, leaves = self.names[number], self._leaves_after(study, number)
             human = humans[number]
-            own = human.start(name) if isinstance(human, Program) else copy.deepcopy(human)
+            own = human.start(name) if isinstance(human, BotProgram) else copy.deepcopy(human)
             try:
                 errors = self._rng(study, number, OwnStream.OWN_ERRORS) if kinds else None
                 crowd[number] = BotParticipant(local.http, study, name, own, leaves, errors)
@@ -550,15 +550,15 @@ class StudyBots:
             kinds,
         )
 
-    def _humans(self, study: Study) -> tuple[tuple[str, ...], list[Human | Program]]:
+    def _humans(self, study: Study) -> tuple[tuple[str, ...], list[Human | BotProgram]]:
         """The kind of each participant, if there are several, and who they are."""
-        if isinstance(self.human, Program):
+        if isinstance(self.human, BotProgram):
             return (), [self.human] * self.people
         if not isinstance(self.human, Sequence):
             chosen = study.problem.learner if self.human is None else self.human
             return (), [acting_in(study.problem, chosen)] * self.people
         weights = np.array([kind.weight for kind in self.human])
-        names, humans = [], list[Human | Program]()
+        names, humans = [], list[Human | BotProgram]()
         for number in range(self.people):
             rng = self._rng(study, number, OwnStream.KIND)
             kind = self.human[int(rng.choice(weights.size, p=weights / weights.sum()))]

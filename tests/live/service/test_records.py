@@ -15,7 +15,7 @@ import preceptor as pr
 from preceptor.live.service import tutors
 from preceptor.live.service.guides import PlanGuide, read_plan
 from preceptor.live.service.live import Advising, Snapshot
-from preceptor.live.service.records import Record, Records
+from preceptor.live.service.records import PersonRecord, RecordCache
 from preceptor.live.service.settings import Settings
 from preceptor.live.store import people, plans, rounds
 from preceptor.live.store.checking import erase
@@ -63,7 +63,7 @@ def play(connection: Connection, guide: PlanGuide, rng: np.random.Generator) -> 
         rounds.tell(connection, person, late, truth, taught, told=True)
 
 
-def looked(store: Store, records: Records, guide: PlanGuide) -> Snapshot:
+def looked(store: Store, records: RecordCache, guide: PlanGuide) -> Snapshot:
     def look(connection: Connection) -> Snapshot:
         person = people.find(connection, "ann")
         return Snapshot(guide, person, records.of(connection, guide, person), None)
@@ -93,11 +93,11 @@ def test_what_is_read_in_steps_is_what_is_read_at_once(
     store: Store, guide: PlanGuide, read: list[int]
 ) -> None:
     store.write(lambda c: enrol(c, guide))
-    records, rng = Records(), np.random.default_rng(1)
+    records, rng = RecordCache(), np.random.default_rng(1)
     for _ in range(ROUNDS):
         store.write(lambda c: play(c, guide, rng))
         stepwise = looked(store, records, guide).record
-        assert stepwise == looked(store, Records(), guide).record
+        assert stepwise == looked(store, RecordCache(), guide).record
         assert looked(store, records, guide).record is stepwise
     steps = read[::3]
     assert max(steps) <= 2, "a round and one whose outcome came late"
@@ -109,7 +109,7 @@ def test_who_was_erased_elsewhere_and_comes_again_is_read_anew(
     store: Store, guide: PlanGuide
 ) -> None:
     store.write(lambda c: enrol(c, guide))
-    records, rng = Records(), np.random.default_rng(2)
+    records, rng = RecordCache(), np.random.default_rng(2)
     for _ in range(5):
         store.write(lambda c: play(c, guide, rng))
     looked(store, records, guide)
@@ -117,7 +117,7 @@ def test_who_was_erased_elsewhere_and_comes_again_is_read_anew(
     store.write(lambda c: enrol(c, guide))
     assert looked(store, records, guide).record.rounds == ()
     store.write(lambda c: play(c, guide, rng))
-    assert looked(store, records, guide).record == looked(store, Records(), guide).record
+    assert looked(store, records, guide).record == looked(store, RecordCache(), guide).record
 
 
 class Worker:
@@ -138,7 +138,7 @@ def test_a_worker_is_told_what_is_new_and_everything_if_it_forgot(
     monkeypatch.setattr(tutors, "_RECORDS", tutors.Recent())
     store.write(lambda c: enrol(c, guide))
     worker: Any = Worker()
-    records, rng = Records(), np.random.default_rng(3)
+    records, rng = RecordCache(), np.random.default_rng(3)
 
     async def advised() -> None:
         advising = Advising(Settings(database="unused"), worker)
@@ -167,6 +167,6 @@ def test_a_record_knows_places_of_cases_in_a_pool(guide: PlanGuide) -> None:
                            outcome_known_at=i + 1, seq=i + 1)
         for i, case in enumerate([7, None, 4])
     ]  # fmt: skip
-    record = Record().after(guide, made)
+    record = PersonRecord().after(guide, made)
     assert [each.case for each in record.in_pool({4: "", 7: ""})] == [1, None, 0]
     assert [each.case for each in record.rounds] == [None] * 3

@@ -15,7 +15,7 @@ from preceptor.live.service.access import Refusal
 from preceptor.live.service.guides import read_plan
 from preceptor.live.service.live import Advising, Snapshot
 from preceptor.live.service.pool import Pool, TookTooLong, Unwanted, WorkerDied
-from preceptor.live.service.records import Record
+from preceptor.live.service.records import PersonRecord
 from preceptor.live.service.settings import Settings
 from preceptor.live.service.tutors import advise
 from preceptor.live.store.people import AdvisedPerson
@@ -72,7 +72,7 @@ def snapshot(crowd_plan_file) -> Snapshot:
     fields = {"plan": guide.sha256, "policy": "tutor", "enrolled_with": {}}
     counted = {"counts": [0, 0, 0], "position": 0, "answers": 0, "rounds": 0, "version": 1}
     person = AdvisedPerson("ann", "real", "", "", **fields, case_list=None, **counted)
-    return Snapshot(guide, person, Record(), None)
+    return Snapshot(guide, person, PersonRecord(), None)
 
 
 @pytest.mark.full
@@ -103,7 +103,7 @@ def test_a_tutor_whose_process_is_killed_is_asked_again(snapshot):
         advising = Advising(Settings("", patience=60.0), pool)
         first = await advising.advice(snapshot)
         os.kill(pool.pids[0], signal.SIGKILL)
-        other = Snapshot(snapshot.guide, snapshot.person, Record(), (0, 1))
+        other = Snapshot(snapshot.guide, snapshot.person, PersonRecord(), (0, 1))
         with pytest.raises(Refusal, match="did not finish"):
             await advising.advice(other)
         assert set((await advising.advice(other)).columns) <= {0, 1}

@@ -13,7 +13,7 @@ import pytest
 from preceptor.cli._app import app
 from preceptor.errors import InvalidInput
 from preceptor.live.bot_pages import read_page
-from preceptor.live.bot_programs import Program, as_data, filled
+from preceptor.live.bot_programs import BotProgram, as_data, filled
 from preceptor.live.bots import StudyBots, humans_named
 from preceptor.live.store import participants, rounds
 from preceptor.live.store.database import Store
@@ -35,7 +35,7 @@ PAGE = """<header><p>Arm <data id="arm" value="secret">secret</data></p></header
 def program(*lines, seconds=20.0):
     """A program that runs these lines of Python, with a loop over pages at hand."""
     head = ["import json, sys, time", "pages = map(json.loads, sys.stdin)"]
-    return Program((sys.executable, "-c", "\n".join([*head, *lines])), seconds)
+    return BotProgram((sys.executable, "-c", "\n".join([*head, *lines])), seconds)
 
 
 def test_a_page_as_a_person_sees_it():
@@ -107,7 +107,7 @@ def test_programs_that_fail_say_how_and_are_ended(why):
 
 def test_programs_that_are_not_there_are_refused():
     with pytest.raises(InvalidInput, match="'/no/such/program' cannot be run"):
-        Program(("/no/such/program",)).start("bot-1")
+        BotProgram(("/no/such/program",)).start("bot-1")
 
 
 def test_names_weights_and_commands():
@@ -119,7 +119,7 @@ def test_names_weights_and_commands():
     assert [kind.name for kind in assumed] == [kind.name for kind in assumptions(study)]
     assert len(assumed[0].humans) == len(assumptions(study)[0].members)
     command = humans_named(study, f"{shlex.quote(sys.executable)} -m this", seconds=3.0)
-    assert command == Program((sys.executable, "-m", "this"), 3.0)
+    assert command == BotProgram((sys.executable, "-m", "this"), 3.0)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from preceptor.live.service.live import (
     round_view,
     start_advice,
 )
-from preceptor.live.service.records import Record
+from preceptor.live.service.records import PersonRecord
 from preceptor.live.service.schemas import (
     NAME,
     AdviceRequest,
@@ -114,7 +114,7 @@ async def read_person(request: Request, who: Who) -> Response:
 
     def look(
         connection: Connection,
-    ) -> tuple[PlanGuide, AdvisedPerson, StoredRound | None, Record]:
+    ) -> tuple[PlanGuide, AdvisedPerson, StoredRound | None, PersonRecord]:
         person = must_be_in_no_study(people.find(connection, who))
         guide = live.guides.guide(connection, person.plan)
         record = live.records.of(connection, guide, person)
@@ -130,7 +130,7 @@ _MOST_HERE = 100
 
 
 async def _believed(
-    live: Live, guide: PlanGuide, person: AdvisedPerson, record: Record
+    live: Live, guide: PlanGuide, person: AdvisedPerson, record: PersonRecord
 ) -> dict[str, Any]:
     """Estimated weights with intervals, and kinds, once there is an answer."""
     if not record.rounds:

@@ -32,7 +32,7 @@ from preceptor.errors import InvalidInput, PreceptorError
 from preceptor.live.service.access import Buckets, KnownTokens, Refusal
 from preceptor.live.service.guides import PlanCache, PlanGuide, reason_in_words
 from preceptor.live.service.pool import Pool, TookTooLong, WorkerDied
-from preceptor.live.service.records import Record, Records
+from preceptor.live.service.records import PersonRecord, RecordCache
 from preceptor.live.service.schemas import Opening
 from preceptor.live.service.settings import Recent, Settings
 from preceptor.live.service.tutors import Tutors
@@ -99,7 +99,7 @@ class Snapshot:
 
     guide: PlanGuide
     person: AdvisedPerson
-    record: Record
+    record: PersonRecord
     available: tuple[int, ...] | None
     known: tuple[float | None, ...] | None = None
     policy: Mapping[str, Any] | None = None
@@ -222,7 +222,7 @@ class Live:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
-        self.guides, self.tutors, self.records = PlanCache(), Tutors(), Records()
+        self.guides, self.tutors, self.records = PlanCache(), Tutors(), RecordCache()
         self.metrics = Metrics()
         self.buckets = Buckets(settings.rate, settings.burst)
         self.tokens = KnownTokens(store)

@@ -21,7 +21,7 @@ from preceptor.live.store.rounds import StoredRound
 
 
 @dataclass(frozen=True)
-class Record:
+class PersonRecord:
     """Answered rounds in the order of the answers, each with when its outcome was told.
 
     Attributes
@@ -82,20 +82,20 @@ def _followed(guide: PlanGuide, each: StoredRound) -> TutorRound:
     )
 
 
-class Records:
+class RecordCache:
     """A cache of records, one per person."""
 
     def __init__(self) -> None:
-        self._known: Recent[tuple[str, str], Record] = Recent()
+        self._known: Recent[tuple[str, str], PersonRecord] = Recent()
 
-    def of(self, connection: Connection, guide: PlanGuide, person: AdvisedPerson) -> Record:
+    def of(self, connection: Connection, guide: PlanGuide, person: AdvisedPerson) -> PersonRecord:
         """The record of a person as this connection sees it."""
         key = (guide.sha256, person.id)
-        record = self._known.get(key) or Record()
+        record = self._known.get(key) or PersonRecord()
         record = record.after(guide, rounds.changed_since(connection, person.id, record.seq))
         if len(record.rounds) != person.answers:
             # Another process erased them, and they are enrolled again under the same name.
-            record = Record().after(guide, rounds.all_of(connection, person.id))
+            record = PersonRecord().after(guide, rounds.all_of(connection, person.id))
         self._known.put(key, record)
         return record
 

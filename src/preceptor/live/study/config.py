@@ -157,7 +157,7 @@ class Instructions(Part):
     """Attempts at the quiz before a participant is screened out."""
 
 
-class Scale(Part):
+class RatingScale(Part):
     """A scale from 1 to `points` with words for its two ends."""
 
     points: Annotated[StrictInt, Field(ge=2, le=11)] = 5
@@ -173,7 +173,7 @@ class Scale(Part):
         return f"1 ({self.ends[0]}) to {self.points} ({self.ends[1]})"
 
 
-class Confidence(Scale):
+class Confidence(RatingScale):
     """How sure participants are of an answer, asked with it."""
 
     text: Line = "How sure are you?"
@@ -270,7 +270,7 @@ class ChoiceQuestion(SurveyQuestion):
         return len(self.choices)
 
 
-class LikertQuestion(SurveyQuestion, Scale):
+class LikertQuestion(SurveyQuestion, RatingScale):
     """A point on a scale."""
 
     kind: Literal["likert"]
@@ -480,7 +480,7 @@ class Configuration(Part):
     privacy: Privacy = Privacy()
 
     @property
-    def confidence(self) -> dict[int, Scale]:
+    def confidence(self) -> dict[int, RatingScale]:
         """Scales of the blocks that ask for confidence, by number of the block."""
         found = {i: getattr(each, "confidence", None) for i, each in enumerate(self.block, start=1)}
         return {number: scale for number, scale in found.items() if scale is not None}
