@@ -109,6 +109,8 @@ def other_people():
     yield {"kind": "delta-rule", "rate": 0.1, "all_weights": True, "decay": 0.2, "cap": 2.0} | first
     yield {"kind": "delta-rule", "rate": 0.1, "imputation": 1.0} | first
     yield {"kind": "bayesian", "prior_variance": [1.0, 0.5], "noise_variance": 1.0} | first
+    still = {"kind": "no-learning", "initial": [0.0, 0.1, -0.2]}
+    yield {"kind": "with-level", "person": still, "rate": 0.2}
     yield {"kind": "forgetful", "forgetting": 0.1} | curves
     yield {"kind": "drifting", "drift": 0.1} | curves
     yield {"kind": "indirect", "indirect": 0.4} | curves

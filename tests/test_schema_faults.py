@@ -67,7 +67,7 @@ BETWEEN_VALUES = re.compile(
     "below the cheapest test|no set shows anything|nothing is learned before|must never rise|"
     "give both or neither|must stay 0|units: of . tests|must have the same tests|"
     "is there twice|one for each of the|that begins with 1|would never settle|"
-    "units: levels of"
+    "units: levels of|needs one for each test, and the level"
 )
 RAGGED = "cannot be read as numbers"
 NO_NUMBERS = [True, "x", [], {}, [{}], ["x", "x"], [None], {"kind": "x"}]

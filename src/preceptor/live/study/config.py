@@ -417,7 +417,7 @@ class AssumedKind(Part):
     """Share of this kind, relative to the others."""
     rate: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """Share of a weight's error that one showing removes; if missing, rates vary around 0.05, as in
-    published experiments."""
+    public experiments."""
     imputation: Annotated[Number, Field(ge=0, le=1)] | None = None
     """0: hidden tests are inferred from those shown, 1: they are taken to be average; by default as
     for the problem's person."""
