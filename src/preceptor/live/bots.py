@@ -118,7 +118,7 @@ class BotParticipant:
         address = f"/s/{self.study.id}"
         form = {"kind": "bot", "recruiter": self.name}
         page = self._ask("POST", address, form)
-        if page.stage:
+        if page.stage or "code" in page.data:  # in the middle, or at the end
             raise InvalidInput(f"{self.name} has taken part before; choose another prefix")
         last = 0
         while page.stage is not None:

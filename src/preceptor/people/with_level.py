@@ -426,7 +426,9 @@ def constant_in(sets: SetFamily) -> SetFamily:
     """Return the same sets, each with the constant as its last member."""
     members = np.column_stack([sets.members, np.full(len(sets), -1)])
     members[np.arange(len(sets)), sets.sizes] = sets.tests
-    return SetFamily(members, sets.sizes + 1, sets.prices, sets.tests + 1)
+    sizes = sets.sizes + 1
+    # A family of the empty set alone has a column of padding, where the constant stands now.
+    return SetFamily(members[:, : sizes.max(initial=1)], sizes, sets.prices, sets.tests + 1)
 
 
 def read_covariance(person: Person, world: World) -> FloatArray:

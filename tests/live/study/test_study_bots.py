@@ -166,8 +166,11 @@ def test_the_command_plays(opened, site):
     assert said.exit_code == 0, said.stderr
     found = json.loads(said.stdout)
     assert found["finished"] == 3
-    words = RUNNER.invoke(app, given)
-    assert "3 simulated participants (bot-00001 to bot-00003): 3 finished" in words.stdout
+    again = RUNNER.invoke(app, given)
+    assert again.exit_code == 2
+    assert "has taken part before; choose another prefix" in again.stderr
+    words = RUNNER.invoke(app, [*given, "--prefix", "other-"])
+    assert "3 simulated participants (other-00001 to other-00003): 3 finished" in words.stdout
     lost = RUNNER.invoke(app, ["study", "bots", f"{site.address}/s/nowhere", "--people", "1"])
     assert lost.exit_code == 1
     assert "study: 'nowhere' is not here" in lost.stderr
