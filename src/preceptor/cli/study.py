@@ -429,16 +429,10 @@ def export(
 
         _check_kind(kind)
         name = f"{kept.id}-{'full' if full else 'data'}{'.zip' if zipped else ''}"
-        with spinner("exporting") as progress:
+        path = Path(name) if output is None else output
+        with spinner("exporting"):
             made = export_all(
-                store,
-                kept.id,
-                Path(name) if output is None else output,
-                who="command line",
-                kind=kind,
-                full=full,
-                zipped=zipped,
-                progress=progress,
+                store, kept.id, path, who="command line", kind=kind, full=full, zipped=zipped
             )
     typer.echo(made.result)
     say(f"Wrote {made.path}: {made.people} participants, {made.rounds:,} rounds.")

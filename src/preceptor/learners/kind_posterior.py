@@ -9,7 +9,6 @@ for thousands of people who were shown the same sets.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -231,7 +230,8 @@ def read_log(
     cluster
         A `distributed.Client`, or the address of a scheduler, to use instead.
     resume
-        A checkpoint file, so that an interrupted run can continue.
+        A checkpoint file, so that an interrupted run can continue; not needed for `people`, who
+        are read many at a time.
     progress
         Called as people are finished.
 
@@ -267,24 +267,11 @@ def read_log(
         require_number(world)
         members = list(people.people.values())
         around = first_spread(world, members) if spread is None else spread
+        read_group = functools.partial(_crowd_readings, world, people, around, process_noise)
+        groups = alike(rounds_of(world, log))
         with executor_of(workers, cluster) as executor:
             found = run_many(
-                functools.partial(_crowd_readings, world, people, around, process_noise),
-                alike(rounds_of(world, log)),
-                executor=executor,
-                journal=resume,
-                key=functools.partial(
-                    _key,
-                    asked=(
-                        world.to_json(),
-                        people.to_json(),
-                        repr((around.tolist(), process_noise)),
-                    ),
-                ),
-                pack=lambda group: [person.to_dict() for person in group],
-                unpack=lambda group: [PersonReading.from_dict(person) for person in group],
-                progress=progress,
-                noun="people",
+                read_group, groups, executor=executor, progress=progress, noun="people"
             )
         by_name = {person.name: person for group in found for person in group}
         read = [by_name[name] for name in log.participants]
@@ -321,15 +308,6 @@ def _crowd_readings(
         )
         for i, name in enumerate(names)
     ]
-
-
-def _key(group: tuple[list[str], AnsweredRounds], asked: tuple[str, ...]) -> str:
-    """Hash of the people, their rounds, and the candidate learners."""
-    names, rounds = group
-    digest = hashlib.sha256("\n".join([*asked, *names]).encode())
-    for array in (rounds.shown, rounds.told, rounds.values, rounds.answers, rounds.outcomes):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 def _departures(block: Block, log: Log) -> Iterator[str]:

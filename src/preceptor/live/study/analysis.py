@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import counted, listed
 from preceptor.learners.families import SURE
@@ -25,7 +24,6 @@ from preceptor.live.study.measures import (
     MEASURES,
     UNRELATED,
     Records,
-    outcome_share,
     reasons_by_rule,
     slope_change,
     unrelated_probability,
@@ -289,14 +287,7 @@ def without_nan(content: dict[str, Any]) -> dict[str, Any]:
 FEW = 10
 
 
-def analyse(
-    study: Study,
-    records: Records,
-    *,
-    resamples: int = RESAMPLES,
-    workers: int | None = 1,
-    progress: Progress | None = None,
-) -> AnalysisResult:
+def analyse(study: Study, records: Records, *, resamples: int = RESAMPLES) -> AnalysisResult:
     """Carry out the registered analysis.
 
     Parameters
@@ -307,10 +298,6 @@ def analyse(
         What participants did, including those who will be excluded.
     resamples
         For permutation tests that are too large to be exact.
-    workers
-        Processes for the measure `kind`; None is one per core.
-    progress
-        Called as participants are read.
 
     Returns
     -------
@@ -318,10 +305,7 @@ def analyse(
         With the measure of each participant, and reasons for exclusions.
     """
     said = study.configuration.analysis
-    if said.measure == "kind":
-        numbers = outcome_share(study, records, workers, progress)
-    else:
-        numbers = MEASURES[said.measure](study, records)
+    numbers = MEASURES[said.measure](study, records)
     why = exclusion_reasons(study, records, numbers)
     return run_registered_test(study, records, numbers, why, resamples)
 

@@ -28,7 +28,6 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from preceptor._base.files import naming
-from preceptor._base.progress import Progress
 from preceptor._base.version import VERSION
 from preceptor._base.words import safe_cell
 from preceptor.errors import InvalidFile, InvalidInput
@@ -187,13 +186,7 @@ class _Played:
 
 
 def tables(
-    connection: Connection,
-    kept: KeptStudy,
-    study: Study,
-    *,
-    kind: str,
-    full: bool,
-    progress: Progress | None = None,
+    connection: Connection, kept: KeptStudy, study: Study, *, kind: str, full: bool
 ) -> Tables:
     """Make the tables of a study, for one kind of participant.
 
@@ -209,8 +202,6 @@ def tables(
         Of participants.
     full
         Include names, times and comments; otherwise participants get new random names.
-    progress
-        Called during the analysis.
 
     Returns
     -------
@@ -235,7 +226,7 @@ def tables(
     assigned = [row for row in people if row["arm"] and row["place"] is not None]
     there = {row["participant"] for row in assigned}
     records = Records.from_rows(study, assigned, [r for r in rounds if r["participant"] in there])
-    result = analyse(study, records, progress=progress)
+    result = analyse(study, records)
     _add_analysis(study, people, rounds, records, result)
     names = {each.who.id: each.name for each in everyone}
     events = _rows(columns.events, _events(connection, kept, names, full=full))
@@ -636,7 +627,6 @@ def export(
     kind: str = "real",
     full: bool = False,
     zipped: bool = False,
-    progress: Progress | None = None,
 ) -> Exported:
     """Export all data of a study, completely or not at all.
 
@@ -656,8 +646,6 @@ def export(
         Include names, times and comments.
     zipped
         One file instead of a folder.
-    progress
-        Called during the analysis.
 
     Returns
     -------
@@ -676,7 +664,7 @@ def export(
     if path.exists() or path.is_symlink():
         raise InvalidFile(f"{path}: exists already; choose another name, or remove it first")
     study = Study.from_json(kept.config)
-    found = store.read(lambda c: tables(c, kept, study, kind=kind, full=full, progress=progress))
+    found = store.read(lambda c: tables(c, kept, study, kind=kind, full=full))
     if not found.rounds:
         raise InvalidInput(f"study: {name!r} has no answers of {kind} participants yet")
     with naming(path):

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.data.log import Log
 from preceptor.learners.candidate_learners import candidate_learners
@@ -280,24 +279,15 @@ def slope_change(study: Study, records: Records) -> FloatArray:
     return np.where(np.isfinite(change) & (tested[0] != tested[-1]), change, np.nan)
 
 
-def outcome_share(
-    study: Study, records: Records, workers: int | None = 1, progress: Progress | None = None
-) -> FloatArray:
+def outcome_share(study: Study, records: Records) -> FloatArray:
     """Posterior probability (people,) of learning from outcomes; NaN without answers."""
     out = np.full(len(records), np.nan)
     if not np.isfinite(records.answers).any():
         return out
     world = study.problem.world
     crowd = candidate_learners(world, study.problem.learner.initial)
-    reading = read_log(
-        world,
-        records.log(study),
-        crowd,
-        spread=first_spread(world),
-        process_noise=0.0,
-        workers=workers,
-        progress=progress,
-    )
+    spread, log = first_spread(world), records.log(study)
+    reading = read_log(world, log, crowd, spread=spread, process_noise=0.0)
     shares = {person.name: person.groups[OUTCOMES] for person in reading.people}
     return np.array([shares.get(name, np.nan) for name in records.participants])
 
