@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor._base.numerics import discounted_sum
 from preceptor.model.evaluation import losses_along
-from preceptor.simulation.cast import humans_of, people_of
 from preceptor.simulation.choosing import RandomOrder
 from preceptor.simulation.comparison import compare
+from preceptor.simulation.named import humans_of, people_of
 from preceptor.simulation.rollouts import rollout
 
 WORLD = pr.World.equicorrelated([1.0, 0.8], 0.8)

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import BayesianRidge, SGDRegressor
 
 import preceptor as pr
-from preceptor.simulation.cast import humans_of, matched_rate, people_of
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import most_predictive
+from preceptor.simulation.named import humans_of, matched_rate, people_of
 from tests.oracles import beliefs_at
 from tests.strategies import covariance
 

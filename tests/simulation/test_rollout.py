@@ -10,9 +10,8 @@ from preceptor.model.evaluation import losses_along
 from preceptor.model.world import Units
 from preceptor.people.human import answer_one_by_one
 from preceptor.simulation.cases import Stream, stream
-from preceptor.simulation.cast import acting_in, humans_of
 from preceptor.simulation.choosing import RandomOrder
-from preceptor.simulation.named import KINDS, person_of_kind
+from preceptor.simulation.named import KINDS, acting_in, humans_of, person_of_kind
 from preceptor.simulation.rollouts import rollout
 from tests.strategies import examples, problems
 

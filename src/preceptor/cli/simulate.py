@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import preceptor.cli._options as _options
-from preceptor._base.numerics import rounds_until
+from preceptor._base.numerics import discounted_sum, rounds_until
 from preceptor.cli._app import app, examples
 from preceptor.cli._console import argument, check_target, echo_json, option, say, spinner
 from preceptor.errors import InvalidInput
-from preceptor.model.evaluation import people_of
+from preceptor.model.evaluation import losses_along, people_of
 from preceptor.model.plan import Plan
-from preceptor.simulation.named import EXEMPLAR, HUMAN_NAMES, HUMANS
+from preceptor.simulation.named import (
+    EXEMPLAR,
+    HUMAN_NAMES,
+    HUMANS,
+    acting_in,
+    human_named,
+    humans_of,
+    resembled,
+)
 
 if TYPE_CHECKING:
     from preceptor import Problem
@@ -129,9 +137,6 @@ def simulate(
 
 def _players(problem: Problem, human: str | None, noise: float) -> dict[str, Human]:
     """Simulated people by name: those of the plan, or similar people of other kinds."""
-    from preceptor.simulation.cast import acting_in, humans_of
-    from preceptor.simulation.named import human_named, resembled
-
     if human is None and not problem.learns_by_showings:
         members = people_of(problem).items()
         return {name: acting_in(problem, person, noise) for name, person in members}
@@ -146,8 +151,6 @@ def _players(problem: Problem, human: str | None, noise: float) -> dict[str, Hum
 
 def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
     """The simulated person; for a crowd, one drawn from it."""
-    from preceptor.simulation.cast import acting_in
-
     if len(players) == 1:
         return next(iter(players.values()))
     return acting_in(problem, problem.learner, noise)
@@ -167,9 +170,6 @@ def _expected(plan: Plan, table: Comparison) -> None:
     """Print the exact expected loss for the plan's own person over the same rounds."""
     if "paper" not in table.humans or not plan.problem.learns_by_showings:
         return
-    from preceptor._base.numerics import discounted_sum
-    from preceptor.model.evaluation import losses_along
-
     losses = losses_along(plan.problem, plan.policy.schedule(table.rounds))
     exact = discounted_sum(losses, plan.problem.discount)
     typer.echo(f"\nExact expected loss of this plan with the paper's learner: {exact:.6g}.")

@@ -17,13 +17,12 @@ from preceptor._base.words import counted
 from preceptor.cli._app import BriefCommand, app, examples
 from preceptor.cli._console import check_target, note_all, option, say, spinner
 from preceptor.cli._options import reads_table
-from preceptor.cli._tables import source_of
+from preceptor.cli._tables import Cases, Deck, source_of
 from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
 
 if TYPE_CHECKING:
     from preceptor.cli._session import Question, Session
-    from preceptor.cli._tables import Cases, Deck
     from preceptor.learners.tutor import Tutor
     from preceptor.model.sets import TestSet
 
@@ -135,7 +134,6 @@ def tutor(
 
         return teach_in_terminal(course, name, rounds)
     from preceptor.cli._session import Session, question_of
-    from preceptor.cli._tables import Cases, Deck
     from preceptor.learners.tutor import Tutor
 
     if looks not in _LOOKS:

@@ -49,8 +49,7 @@ from preceptor.model.sets import TestSet
 from preceptor.people.acting import Acting
 from preceptor.people.human import Human
 from preceptor.simulation.cases import Stream, stream
-from preceptor.simulation.cast import acting_in
-from preceptor.simulation.named import HUMAN_NAMES, human_named
+from preceptor.simulation.named import HUMAN_NAMES, acting_in, human_named
 
 
 class OwnStream(IntEnum):

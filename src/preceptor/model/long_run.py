@@ -30,11 +30,10 @@ from preceptor._base.numerics import ROUNDING
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import NotApplicable
 from preceptor.model.evaluation import counts_after
-from preceptor.model.policies import Alternating
+from preceptor.model.policies import Alternating, Policy
 from preceptor.model.risks import NumberRisk
 
 if TYPE_CHECKING:
-    from preceptor.model.policies import Policy
     from preceptor.model.problem import Problem
     from preceptor.model.sets import TestSet
 

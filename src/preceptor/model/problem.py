@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.extensions import installed_extensions
-from preceptor._base.files import FaultCollector, parse_toml
+from preceptor._base.files import FaultCollector, parse_toml, read_text, suffix_of, write_text
 from preceptor._base.numerics import effective_cases
 from preceptor._base.schema import Count, Index, InFiles, Items, Limits, Share, json_schema
 from preceptor._base.values import FloatArray, Value, plain, remembered
@@ -560,8 +560,6 @@ class Problem(Value):
         InvalidProblem
             Invalid values; the message names the file.
         """
-        from preceptor._base.files import read_text, suffix_of
-
         suffix, text = suffix_of(path), read_text(path)
         try:
             return cls.from_toml(text) if suffix == ".toml" else cls.from_json(text)
@@ -576,8 +574,6 @@ class Problem(Value):
         path
             Ends in .toml or .json.
         """
-        from preceptor._base.files import suffix_of, write_text
-
         text = self.to_toml() if suffix_of(path) == ".toml" else self.to_json() + "\n"
         write_text(path, text)
 

@@ -25,18 +25,16 @@ import numpy as np
 
 from preceptor._base.numerics import negligible_after
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.model.expected import Tail, positions_of
+from preceptor.model.expected import Expected, Tail, positions_of
 from preceptor.model.person import Person
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.second_moments import SecondMoments
+from preceptor.people.second_moments import Coordinates, SecondMoments
 from preceptor.people.set_readings import SetReadings, set_readings
 
 if TYPE_CHECKING:
-    from preceptor.model.expected import Expected
     from preceptor.people.folding import Folding
     from preceptor.people.outcome_learners import DeltaRule
-    from preceptor.people.second_moments import Coordinates
 
 # Q of a tail that spans more directions than this is summed round by round, not solved for.
 _MOST_DIRECTIONS = 40
@@ -345,8 +343,6 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
     QuadraticRounds or str
         The matrices, or a sentence that says why there are none.
     """
-    from preceptor.people.second_moments import Coordinates
-
     if isinstance(expected, Moments):
         if not expected.has_closed_tails:
             return "Steps change with the round, or surprises are capped: rounds are not linear."

@@ -10,11 +10,11 @@
 """
 
 from preceptor.people.human import BatchHuman, Human, Sessions, answer_one_by_one
-from preceptor.simulation.cast import humans_of, matched_rate, people_of
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import RandomOrder, most_predictive
 from preceptor.simulation.comparison import Comparison, compare
 from preceptor.simulation.exemplar import ExemplarLearner
+from preceptor.simulation.named import humans_of, matched_rate, people_of
 from preceptor.simulation.rollouts import Rollout, rollout
 
 __all__ = [

@@ -18,8 +18,8 @@ from preceptor.model.problem import Problem
 from preceptor.people.human import Human, Seed
 from preceptor.planning.solvers import solve
 from preceptor.simulation.cases import draw_cases, seed_of
-from preceptor.simulation.cast import acting_in, humans_of
 from preceptor.simulation.choosing import Chooser
+from preceptor.simulation.named import acting_in, humans_of
 from preceptor.simulation.rollouts import check_request, play, played_weight, standard_error
 
 if TYPE_CHECKING:

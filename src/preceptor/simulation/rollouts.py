@@ -32,8 +32,8 @@ from preceptor.people.human import (
 )
 from preceptor.planning.candidate_sets import full_sets
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
-from preceptor.simulation.cast import acting_in
 from preceptor.simulation.choosing import Chooser, ChoosesWithCase, schedules
+from preceptor.simulation.named import acting_in
 
 if TYPE_CHECKING:
     from preceptor.data.log import Log

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -198,8 +198,6 @@ def held(values: FloatArray, outcomes: FloatArray) -> tuple[list[HeldCase], str]
 
 def plan_for(problem: Problem) -> str:
     """A plan file for a course without one: the best set, always. It also names the problem."""
-    from dataclasses import replace
-
     # Durations are left out: the same table gives the same file.
     return replace(solve(problem, "stationary"), seconds=0.0, compiled=0.0, proved=0.0).to_json()
 

@@ -35,8 +35,7 @@ from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric
 from preceptor.people.human import HandlesMissingOutcome, Human, Seed, Sessions, answers_of
-from preceptor.simulation.cast import acting_in
-from preceptor.simulation.named import EXEMPLAR, human_named, person_named, resembled
+from preceptor.simulation.named import EXEMPLAR, acting_in, human_named, person_named, resembled
 
 # A judgment, the same as in `Crowd.default`: most people learn from outcomes.
 USUAL_KINDS = (
