@@ -297,7 +297,7 @@ def _serve(
     trusts: bool,
 ) -> None:
     from preceptor.live.course.course import course_of, read
-    from preceptor.live.course.qr_codes import qr_text
+    from preceptor.live.course.media import qr_text
     from preceptor.live.course.simulated import play_along
     from preceptor.live.service.app import address_of, run
     from preceptor.live.service.settings import Settings

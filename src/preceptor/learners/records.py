@@ -124,10 +124,8 @@ def _patterns(shown: npt.NDArray[np.bool_]) -> Iterator[tuple[IntArray, IntArray
 def best_reading(world: World, shown: npt.NDArray[np.bool_]) -> FloatArray:
     """Weights (T, n) that predict best from the tests shown in each round, 0 on hidden ones."""
     weights = np.zeros(shown.shape)
-    covariance, target = world.covariance, world.covariance @ world.coefficients
     for rows, seen in _patterns(shown):
-        best = np.linalg.solve(covariance[np.ix_(seen, seen)], target[seen])
-        weights[np.ix_(rows, seen)] = best
+        weights[np.ix_(rows, seen)] = world.best_reading(seen)[0]
     return weights
 
 

@@ -555,6 +555,29 @@ class World(Value):
         InvalidInput.raise_if(unknown_name_faults("test", unknown, self.tests))
         return tuple(sorted({i for name in wanted for i in where[name]}))
 
+    def best_reading(self, shown: Sequence[int]) -> tuple[FloatArray, float]:
+        """Return the best linear prediction of the outcome from some columns.
+
+        Parameters
+        ----------
+        shown
+            The columns, by index.
+
+        Returns
+        -------
+        tuple of array and float
+            Weights of these columns, and the variance that they leave.
+
+        Examples
+        --------
+        >>> World([1.0, 2.0], np.eye(2), 0.5).best_reading([1])
+        (array([2.]), 1.5)
+        """
+        rows = list(shown)
+        with_outcome = (self.covariance @ self.coefficients)[rows]
+        best = np.linalg.solve(self.covariance[np.ix_(rows, rows)], with_outcome)
+        return best, max(self.outcome_variance - float(with_outcome @ best), 0.0)
+
     @property
     def score_variance(self) -> float:
         """Variance a'Σa of the weighted sum of all tests."""

@@ -96,7 +96,4 @@ def matched_scatter(world: World, shown: Sequence[int]) -> float:
     >>> round(matched_scatter(World([1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], 0.5), (1,)), 6)
     1.5
     """
-    columns = list(shown)
-    target = (world.covariance @ world.coefficients)[columns]
-    explained = target @ np.linalg.solve(world.covariance[np.ix_(columns, columns)], target)
-    return max(world.outcome_variance - float(explained), 1e-9 * world.outcome_variance, 1e-300)
+    return max(world.best_reading(shown)[1], 1e-9 * world.outcome_variance, 1e-300)

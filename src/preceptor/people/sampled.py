@@ -350,11 +350,8 @@ def _best_use(world: World, shown: TestSet) -> tuple[FloatArray, float]:
 
     Outside of Gaussian worlds nonlinear predictions may be better, so 0 is the only valid bound.
     """
-    rows = list(shown)
-    with_outcome = (world.covariance @ world.coefficients)[rows]
-    best = np.asarray(np.linalg.solve(world.covariance[np.ix_(rows, rows)], with_outcome))
-    left = world.outcome_variance - float(with_outcome @ best)
-    return best, max(left, 0.0) if world.is_gaussian else 0.0
+    best, left = world.best_reading(shown)
+    return best, left if world.is_gaussian else 0.0
 
 
 class SampledAnswers(Sampled):

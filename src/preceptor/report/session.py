@@ -105,13 +105,8 @@ def outcome_given(world: World, shown: TestSet, values: FloatArray) -> tuple[flo
     tuple of two floats
         In the world's units.
     """
-    if not shown:
-        return 0.0, world.outcome_variance
-    columns = list(shown)
-    towards = (world.covariance @ world.coefficients)[columns]
-    weights = np.linalg.solve(world.covariance[np.ix_(columns, columns)], towards)
-    left = world.outcome_variance - float(towards @ weights)
-    return float(weights @ values), max(left, 0.0)
+    weights, left = world.best_reading(shown)
+    return float(weights @ values), left
 
 
 def chance_given(world: World, score: float, left: float) -> float:

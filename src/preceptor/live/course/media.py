@@ -1,9 +1,13 @@
-"""Images of a course: files of one folder, named in a column of the table."""
+"""Images of a course: files of one folder, named in a column of the table; and QR codes."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import segno
+from markupsafe import Markup
 
 from preceptor.errors import InvalidInput
 from preceptor.live.store.tables import NotFound
@@ -48,3 +52,18 @@ def _faults(folder: Path, names: Iterable[str | None]) -> Iterator[str]:
         except NotFound:
             kinds = ", ".join(each[1:] for each in IMAGES)
             yield f"media: {name!r} is no image ({kinds}) in {folder}; copy it there"
+
+
+def qr_picture(address: str) -> Markup:
+    """A QR code as SVG, dark on light in every colour scheme so that cameras can read it."""
+    picture = segno.make(address, micro=False).svg_inline(
+        scale=4, border=4, dark="#000", light="#fff", omitsize=True, svgclass="qr", lineclass=None
+    )
+    return Markup(picture)
+
+
+def qr_text(address: str) -> str:
+    """A QR code as text of half blocks, for a terminal."""
+    text = io.StringIO()
+    segno.make(address, micro=False).terminal(text, compact=True)
+    return text.getvalue()

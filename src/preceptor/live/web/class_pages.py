@@ -19,8 +19,8 @@ from preceptor.errors import InvalidInput
 from preceptor.live.course.course import Course
 from preceptor.live.course.export import psych_ds, workbook
 from preceptor.live.course.lesson import choose, lesson_of
+from preceptor.live.course.media import qr_picture
 from preceptor.live.course.progress import SeenTrainee, Standing, standing, used
-from preceptor.live.course.qr_codes import qr_picture
 from preceptor.live.service.live import live_of
 from preceptor.live.store import courses
 from preceptor.live.store.courses import KeptCourse

@@ -21,9 +21,8 @@ from preceptor.errors import InvalidInput
 from preceptor.live.contrast import ENOUGH, wrong_weights
 from preceptor.live.course import lesson as lessons
 from preceptor.live.course.course import Look
-from preceptor.live.course.media import IMAGES, image_path
+from preceptor.live.course.media import IMAGES, image_path, qr_picture
 from preceptor.live.course.progress import curve_of
-from preceptor.live.course.qr_codes import qr_picture
 from preceptor.live.service.access import Refusal
 from preceptor.live.service.live import live_of
 from preceptor.live.store import courses, rounds
