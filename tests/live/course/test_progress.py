@@ -11,7 +11,7 @@ from scipy.optimize import minimize, minimize_scalar
 import preceptor as pr
 from preceptor._base.values import FloatArray
 from preceptor.learners.tutor import Tutor
-from preceptor.live.contrast import wrong_weights
+from preceptor.live.ai_advice import wrong_weights
 from preceptor.live.course.course import Course, CourseConfig, plan_for
 from preceptor.live.course.lesson import CourseTutors, Lesson, choose
 from preceptor.live.course.progress import (

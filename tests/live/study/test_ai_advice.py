@@ -10,9 +10,8 @@ import pytest
 
 import preceptor as pr
 from preceptor.errors import InvalidInput
+from preceptor.live.ai_advice import WrongWeight, ai_advice
 from preceptor.live.bots import StudyBots
-from preceptor.live.contrast import WrongWeight
-from preceptor.live.study.ai_advice import ai_advice
 from preceptor.live.study.arms import make_arms
 from preceptor.live.study.opening import doubts
 from preceptor.live.study.registration import freeze, markdown
@@ -40,7 +39,7 @@ def test_a_prediction_is_the_regression_on_what_is_shown():
     tests = rng.multivariate_normal(np.zeros(WORLD.size), WORLD.covariance, 200_000)
     outcomes = tests @ WORLD.coefficients
     fitted = np.linalg.lstsq(tests[:, SHOWN], outcomes, rcond=None)[0]
-    said = ai_advice(small_study(), "prediction", SHOWN, RESULTS, None)
+    said = ai_advice(WORLD, "prediction", SHOWN, RESULTS, None)
     assert said["value"] == pytest.approx(float(fitted @ RESULTS), abs=0.02)
 
 
@@ -48,9 +47,7 @@ def test_a_chance_is_a_share_of_cases():
     world = pr.World(
         WORLD.coefficients, WORLD.covariance, names=WORLD.names, outcome=pr.Binary(0.4)
     )
-    problem = pr.Problem(world, small_problem().learner, 2, horizon=8, risk=pr.Brier())
-    study = small_study(problem=problem.to_dict(), outcome={"unit": ""})
-    said = ai_advice(study, "prediction", SHOWN, RESULTS, None)
+    said = ai_advice(world, "prediction", SHOWN, RESULTS, None)
     # Given what is shown, hidden tests are normal; the rest is the link.
     shown, hidden = list(SHOWN), [i for i in range(world.size) if i not in SHOWN]
     across = world.covariance[np.ix_(hidden, shown)]
@@ -68,7 +65,8 @@ def test_weights_are_for_one_unit_more():
     problem = small_problem().to_dict()
     size = WORLD.size
     problem["world"]["units"] = {"means": [50.0] * size, "scales": [4.0] * size}
-    said = ai_advice(small_study(problem=problem), "weights", SHOWN, (50.0, 50.0), None)
+    world = pr.Problem.from_dict(problem).world
+    said = ai_advice(world, "weights", SHOWN, (50.0, 50.0), None)
     assert said["weights"] == {
         WORLD.labels[i]: pytest.approx(WORLD.coefficients[i] / 4.0) for i in SHOWN
     }
@@ -76,10 +74,10 @@ def test_weights_are_for_one_unit_more():
 
 def test_a_contrast_is_about_a_test_that_is_shown():
     wrong = [WrongWeight(WORLD.labels[1], 0.1), WrongWeight(WORLD.labels[2], 0.43)]
-    said = ai_advice(small_study(), "contrast", SHOWN, RESULTS, wrong)
+    said = ai_advice(WORLD, "contrast", SHOWN, RESULTS, wrong)
     assert said == {"kind": "contrast", "test": WORLD.labels[2], "share": 0.43}
-    assert ai_advice(small_study(), "contrast", SHOWN, RESULTS, wrong[:1]) is None
-    assert ai_advice(small_study(), "none", SHOWN, RESULTS, wrong) is None
+    assert ai_advice(WORLD, "contrast", SHOWN, RESULTS, wrong[:1]) is None
+    assert ai_advice(WORLD, "none", SHOWN, RESULTS, wrong) is None
 
 
 def test_pages_say_it_in_training_only_and_the_export_has_it(site, registered, exported, somebody):
@@ -105,7 +103,7 @@ def test_pages_say_it_in_training_only_and_the_export_has_it(site, registered, e
             given = [float(value) for value in row["values"].split(";")]
             shown = study.columns(row["shown"].split(";"))
             assert json.loads(row["advice_content"]) == {
-                "value": ai_advice(study, "prediction", shown, given, None)["value"]
+                "value": ai_advice(study.problem.world, "prediction", shown, given, None)["value"]
             }
     tested = rows(next((folder / "data").glob("*test1*")))
     assert {row["advice"] for row in tested} == {"none"}

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import TutorRound
-from preceptor.live.contrast import follower
+from preceptor.live.ai_advice import follower
 from preceptor.live.course.course import EVERY, Course
 from preceptor.live.service.guides import reason_in_words
 from preceptor.live.service.settings import Recent

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from preceptor.learners.families import SURE
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import results_in_world_units
-from preceptor.live.contrast import WrongWeight, wrong_weights
+from preceptor.live.ai_advice import WrongWeight, wrong_weights
 from preceptor.live.course.course import Course
 from preceptor.live.store.courses import Trainee
 from preceptor.live.store.rounds import Offer, StoredRound

@@ -20,7 +20,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from preceptor.learners.tutor import Tutor
-from preceptor.live.contrast import ENOUGH, WrongWeight, follower, wrong_weights
+from preceptor.live.ai_advice import ENOUGH, WrongWeight, ai_advice, follower, wrong_weights
 from preceptor.live.service.guides import PlanGuide
 from preceptor.live.service.live import RoundAdvice, Snapshot
 from preceptor.live.service.tutors import Tutors
@@ -30,7 +30,6 @@ from preceptor.live.store.participants import Holding, Participant
 from preceptor.live.store.plans import HeldCase
 from preceptor.live.store.rounds import Offer
 from preceptor.live.store.tables import Conflict
-from preceptor.live.study.ai_advice import ai_advice
 from preceptor.live.study.arms import Arm
 from preceptor.live.study.cases import ArmDraw, Filled, case_list, draw, pool_rows
 from preceptor.live.study.config import Instructions, Testing, Training
@@ -410,7 +409,7 @@ def _open_case(
     assert person.case_list is not None
     values = plans.case_of(connection, person.case_list, case_number).values
     seen = [float(values[i] or 0.0) for i in advice.columns]
-    said = ai_advice(here.study, kind, advice.columns, seen, wrong)
+    said = ai_advice(here.study.problem.world, kind, advice.columns, seen, wrong)
     offer = Offer(
         recommended=labels,
         reason=advice.reason,

@@ -18,7 +18,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from preceptor._base.checks import parse_number, parse_share
 from preceptor.errors import InvalidInput
-from preceptor.live.contrast import ENOUGH, wrong_weights
+from preceptor.live.ai_advice import ENOUGH, wrong_weights
 from preceptor.live.course import lesson as lessons
 from preceptor.live.course.course import Look
 from preceptor.live.course.media import IMAGES, image_path, qr_picture

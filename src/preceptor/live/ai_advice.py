@@ -1,22 +1,26 @@
-"""Which tests a person seems to weigh wrongly, by their answers so far.
+"""What an assistant says about a case (a prediction, weights) and about a person's weights.
 
-Courses and studies say it in one sentence (`Words.weight`).
+Advice is plain data, kept with the round; pages put it into words. Which tests a person seems to
+weigh wrongly is inferred from their answers so far (`Words.weight` says it).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from preceptor.learners.case_choice import alone_shares
 from preceptor.learners.case_rule import SetMaps, alone_log_loss, alone_loss
 from preceptor.learners.tutor import Tutor
+from preceptor.learners.tutor_record import results_in_world_units
 from preceptor.model.evaluation import people_of
 from preceptor.model.problem import Problem
+from preceptor.model.world import World
 from preceptor.planning.candidate_sets import limited_to_candidates
+from preceptor.report.session import chance_given, outcome_given
 
 # Answers before it is said what a person weighs wrongly.
 ENOUGH = 10
@@ -63,3 +67,52 @@ def wrong_weights(tutor: Tutor, shown: Sequence[int] | None = None) -> list[Wron
     tests = [i for i in (range(weights.size) if shown is None else shown) if gain[i] >= _WRONG]
     tests.sort(key=lambda i: -gain[i])
     return [WrongWeight(problem.world.labels[i], float(weights[i] / best[i])) for i in tests]
+
+
+def ai_advice(
+    world: World,
+    kind: str,
+    columns: Sequence[int],
+    values: Sequence[float],
+    wrong: Sequence[WrongWeight] | None,
+) -> dict[str, Any] | None:
+    """Advice on a case.
+
+    Parameters
+    ----------
+    world
+        Joint distribution of tests and outcome.
+    kind
+        As the arm says: none, prediction, weights or contrast.
+    columns
+        Columns that are shown.
+    values
+        Their results, in the units that people read.
+    wrong
+        For a contrast: tests that the participant seems to weigh wrongly, the worst first; None
+        while it is too early to tell.
+
+    Returns
+    -------
+    dict or None
+        `kind` and: `value`, the expected outcome or its probability given what is shown; `weights`,
+        the change of the outcome for one unit more of each test; or `test` and `share` of the
+        weight it deserves. None if there is nothing to say.
+    """
+    if kind == "prediction":
+        mean, left = outcome_given(
+            world, tuple(columns), results_in_world_units(world, tuple(columns), values)
+        )
+        if world.is_binary:
+            return {"kind": kind, "value": chance_given(world, mean, left)}
+        return {"kind": kind, "value": mean + (world.units.outcome_mean if world.units else 0.0)}
+    if kind == "weights":
+        scales = None if world.units is None else world.units.scales
+        weights = {
+            world.labels[i]: float(world.coefficients[i] / (1.0 if scales is None else scales[i]))
+            for i in columns
+        }
+        return {"kind": kind, "weights": weights}
+    named = {world.labels[i] for i in columns}
+    said = [each for each in wrong or () if each.test in named]
+    return {"kind": kind, **said[0]._asdict()} if kind == "contrast" and said else None
