@@ -15,7 +15,6 @@ import sys
 import numpy as np
 
 import preceptor as pr
-from preceptor.learners.candidate_learners import candidate_learners, group_of
 from preceptor.learners.diagnosis import confirm, diagnose
 from preceptor.learners.diagnostic_blocks import (
     BlockRound,
@@ -24,6 +23,7 @@ from preceptor.learners.diagnostic_blocks import (
     teaching_round,
 )
 from preceptor.learners.families import NONE
+from preceptor.learners.kind_posterior import candidate_learners, group_of
 from preceptor.learners.push_test import push_test_of_rounds
 from preceptor.learners.records import AnsweredRounds, simulate_answers
 from preceptor.model.person import Person

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.learners.candidate_learners import candidate_learners, group_of
 from preceptor.learners.diagnosis import (
     Diagnosis,
     best_rounds,
@@ -18,6 +17,7 @@ from preceptor.learners.diagnosis import (
 )
 from preceptor.learners.diagnostic_blocks import decisive_design, draw_cases, teaching_round
 from preceptor.learners.families import NONE, OUTCOMES, SHOWINGS
+from preceptor.learners.kind_posterior import candidate_learners, group_of
 from preceptor.learners.records import simulate_answers
 from tests.learners.crowds import log_of, one_by_one
 

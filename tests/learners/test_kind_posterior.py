@@ -8,14 +8,6 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
 import preceptor as pr
-from preceptor.learners.candidate_learners import (
-    IGNORING,
-    KNOWING,
-    candidate_learners,
-    fills_in,
-    group_of,
-    shares,
-)
 from preceptor.learners.diagnostic_blocks import (
     BlockRound,
     draw_cases,
@@ -24,7 +16,16 @@ from preceptor.learners.diagnostic_blocks import (
 )
 from preceptor.learners.families import GROUPS, NONE, OUTCOMES, SHOWINGS
 from preceptor.learners.filter_bank import FilterBank
-from preceptor.learners.kind_posterior import posterior_over, read_log
+from preceptor.learners.kind_posterior import (
+    IGNORING,
+    KNOWING,
+    candidate_learners,
+    fills_in,
+    group_of,
+    posterior_over,
+    read_log,
+    shares,
+)
 from preceptor.learners.posterior import PRIOR, first_spread
 from preceptor.learners.records import affine_in_first_weights, filled_in, simulate_answers
 from preceptor.people.acting import Imputer

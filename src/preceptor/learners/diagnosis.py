@@ -25,7 +25,6 @@ from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import listed
 from preceptor.data.log import Log
 from preceptor.errors import InvalidInput
-from preceptor.learners.candidate_learners import candidate_learners, require_number, shares
 from preceptor.learners.diagnostic_blocks import (
     Block,
     BlockRound,
@@ -41,9 +40,12 @@ from preceptor.learners.folding import USUAL_SCATTER, allowed_sets
 from preceptor.learners.kind_posterior import (
     Labels,
     LogReading,
+    candidate_learners,
     labels_of,
     posterior_over,
     read_log,
+    require_number,
+    shares,
 )
 from preceptor.learners.posterior import PRIOR
 from preceptor.learners.posterior import first_spread as spread_of

@@ -21,9 +21,8 @@ from scipy import stats
 
 import preceptor as pr
 from preceptor.data.log import Log
-from preceptor.learners.candidate_learners import candidate_learners
 from preceptor.learners.families import OUTCOMES
-from preceptor.learners.kind_posterior import read_log
+from preceptor.learners.kind_posterior import candidate_learners, read_log
 from preceptor.learners.posterior import first_spread
 from preceptor.live.study import simulated_people
 from preceptor.live.study.arms import make_arms

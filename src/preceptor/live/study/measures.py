@@ -17,9 +17,8 @@ from scipy import special
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.data.log import Log
-from preceptor.learners.candidate_learners import candidate_learners
 from preceptor.learners.families import OUTCOMES
-from preceptor.learners.kind_posterior import read_log
+from preceptor.learners.kind_posterior import candidate_learners, read_log
 from preceptor.learners.posterior import first_spread
 from preceptor.live.study.config import Testing
 from preceptor.live.study.study import Study

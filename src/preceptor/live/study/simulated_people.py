@@ -20,9 +20,9 @@ from preceptor._base.many import run_many
 from preceptor._base.parallel import Executor
 from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.learners.candidate_learners import USUAL_RATES, group_of
 from preceptor.learners.case_choice import CasePool
 from preceptor.learners.families import NONE, OUTCOMES
+from preceptor.learners.kind_posterior import USUAL_RATES, group_of
 from preceptor.learners.tutor import Tutor
 from preceptor.live.study.arms import Arm, in_view_of
 from preceptor.live.study.cases import Chance, Filled, case_list, draw, pool_rows
