@@ -11,9 +11,9 @@ import preceptor as pr
 from benchmarks.measure import Row, one_time
 from benchmarks.people import body_fat
 from preceptor.data.log import Log
+from preceptor.learners.populations import weigh_people
 from preceptor.learners.records import Record
 from preceptor.learners.simulated_tutoring import tutored
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import weigh
 
 ROUNDS, REPEATS = 80, 9

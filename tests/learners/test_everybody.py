@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import functools
 import pickle
-import sys
 
 import pytest
 from numpy.testing import assert_array_equal
 
 from preceptor.errors import InvalidInput
+from preceptor.learners import populations as everybody
+from preceptor.learners.populations import weigh_people
 from preceptor.learners.records import Record
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import weigh
 from tests.learners.playing import WORLD, played, someone
 from tests.learners.test_fit_learner import log_of
-
-everybody = sys.modules[
-    "preceptor.learners.weigh_people"
-]  # the package has a function of this name
-
-# Its package has a function of the same name, which hides the module.
-everybody = sys.modules[weigh_people.__module__]
 
 FEW = {"families": ["none", "delta rule"], "dials": (0.0, 1.0)}
 
@@ -73,4 +66,4 @@ def test_a_run_that_was_stopped_goes_on(log, tmp_path, monkeypatch):
 
 def test_damaged_numbers_are_worked_out_again():
     with pytest.raises(InvalidInput, match="damaged"):
-        everybody._unpacked({"arrays": "AAAA", "sizes": [1]})
+        everybody._unpacked([[{"shape": [1], "type": "<f8", "zlib": "AAAA"}]])

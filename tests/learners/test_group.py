@@ -10,9 +10,8 @@ import preceptor as pr
 from preceptor.data.log import Log
 from preceptor.errors import InvalidInput
 from preceptor.learners.families import Population
-from preceptor.learners.populations import draw_group, fit_population, group_people
+from preceptor.learners.populations import draw_group, fit_population, group_people, weigh_people
 from preceptor.learners.verdict import group_verdict
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import weigh
 from preceptor.people.crowd import Crowd
 from tests.learners.playing import WORLD, played, someone

@@ -8,13 +8,12 @@ from preceptor.learners.diagnostic_blocks import Block, BlockRound
 from preceptor.learners.folding import cannot_tell
 from preceptor.learners.kind_posterior import LogReading, read_log
 from preceptor.learners.learner_estimator import LearnerEstimator, fit_learner
-from preceptor.learners.populations import GroupWeighed
+from preceptor.learners.populations import GroupWeighed, weigh_people
 from preceptor.learners.push_test import PushTest, push_test
 from preceptor.learners.records import Record
 from preceptor.learners.simulated_tutoring import Tutored, tutored
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.verdict import Verdict, group_verdict, verdict
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import Weighed, weigh
 
 __all__ = [

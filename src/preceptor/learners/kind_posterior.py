@@ -31,6 +31,7 @@ from preceptor.data.log import Log
 from preceptor.errors import NotApplicable
 from preceptor.learners.diagnostic_blocks import Block
 from preceptor.learners.families import NONE, OUTCOMES, SHOWINGS, SURE, kappa_in_words
+from preceptor.learners.populations import weigh_people
 from preceptor.learners.posterior import (
     NONE_OF_THESE,
     PRIOR,
@@ -53,7 +54,6 @@ from preceptor.learners.records import (
     last_told,
     rounds_of,
 )
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import Weighed
 from preceptor.model.person import Person
 from preceptor.model.world import World

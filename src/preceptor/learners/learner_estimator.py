@@ -24,11 +24,10 @@ from preceptor.errors import InvalidInput
 from preceptor.learners.evidence_cells import Estimate, mean_of
 from preceptor.learners.folding import cannot_tell
 from preceptor.learners.learner_report import data_of, doubts_of, log_refusals, summary_of
-from preceptor.learners.populations import GroupWeighed
+from preceptor.learners.populations import GroupWeighed, weigh_people
 from preceptor.learners.posterior import ANSWERS
 from preceptor.learners.push_test import PushTest, contradicts, push_test
 from preceptor.learners.verdict import Verdict, group_verdict, verdict
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import DIALS, Weighed
 from preceptor.model.person import Person
 from preceptor.model.world import World

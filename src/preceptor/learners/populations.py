@@ -1,4 +1,6 @@
-"""Population models: frequencies of kinds, and means and spreads of log rates and log scatters.
+"""Many people: weighed one by one, and the population that they are from.
+
+Population models have frequencies of kinds, and means and spreads of log rates and log scatters.
 
 Frequencies of groups, of families within them and of κ have uniform Dirichlet priors; log rates are
 normal around an unknown mean with an unknown spread. Gibbs sampling alternates between each
@@ -11,19 +13,30 @@ over a grid.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from preceptor._base.many import chunk_for, run_many
+from preceptor._base.packing import pack, unpack
+from preceptor._base.parallel import executor_of
+from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import counted, labelled
+from preceptor.data.log import Log
 from preceptor.errors import InvalidInput
 from preceptor.learners.evidence_cells import ENDS, Estimate, EvidenceCells, mixture
-from preceptor.learners.families import GROUPS, OUTCOMES, RATE, Population
+from preceptor.learners.families import GROUPS, NONE_FAMILY, OUTCOMES, RATE, Population
 from preceptor.learners.posterior import MEDIAN, SPREAD, logsumexp_rows
-from preceptor.learners.weighing import Weighed
+from preceptor.learners.records import Record
+from preceptor.learners.weighing import Weighed, prepare, weigh
+from preceptor.model.world import World
 
 _DRAWS, _BEFORE = 2_000, 300
 # Spreads of log rates that are drawn, and of any axis that are summed over.
@@ -370,3 +383,121 @@ def _in_common(people: list[Weighed]) -> list[Weighed]:
 def _added(tables: list[dict[str, float]]) -> dict[str, float]:
     names = [name for name in tables[0] if all(name in table for table in tables)]
     return {name: sum(table[name] for table in tables) for name in names}
+
+
+# -------------------------------------------------------------------------------------------------
+# Every participant of a log, in this process, in worker processes or on a cluster. Workers return,
+# and checkpoints keep, the arrays of the cells; everything else follows from the record.
+
+# A person takes a fraction of a second, so several are sent together; fewer than two such chunks
+# are not worth starting processes for, unless the caller asks for workers.
+_CHUNK = 8
+# The arrays of the cells of each family.
+_Arrays = list[list[FloatArray]]
+
+
+def weigh_people(
+    world: World,
+    log: Log,
+    *,
+    workers: int | None = None,
+    cluster: Any = None,
+    resume: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> GroupWeighed:
+    """Weigh every participant of a log, alone and together.
+
+    With more than one worker a script must guard its entry with `if __name__ == "__main__":`, as
+    for anything that starts processes.
+
+    Parameters
+    ----------
+    world
+        The world of the cases.
+    log
+        What people were shown and answered.
+    workers
+        Number of worker processes; by default one per core if there are many people.
+    cluster
+        A `distributed.Client`, or the address of a scheduler, to use instead.
+    resume
+        A checkpoint file, so that an interrupted run can continue.
+    progress
+        Called as people are finished.
+    **options
+        As in `weigh`.
+
+    Returns
+    -------
+    GroupWeighed
+        By participant and for all of them; the same for any number of workers.
+
+    Raises
+    ------
+    InvalidInput
+        An invalid option, or a log about other tests.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> from preceptor.simulation.rollouts import rollout
+    >>> world, person = pr.World.equicorrelated([1.0, 0.8], 0.8), pr.DeltaRule([0.2, 1.3], rate=0.1)
+    >>> problem = pr.Problem(world, person, budget=1, horizon=60)
+    >>> human = person.acting(world, response_noise=0.2)
+    >>> log = rollout(problem, pr.Stationary((0,)), 60, people=4, rng=0, human=human).log
+    >>> found = weigh_people(world, log, families=["none", "geometric", "delta rule"], dials=[0.0])
+    >>> max(found.families, key=lambda name: found.families[name].mean)
+    'delta rule'
+    """
+    choices = options.get("answers") == "choices"
+    records = [Record.of(world, log, name, choices=choices) for name in log.participants]
+    settings = [prepare(world, record, **options) for record in records]
+    if workers is None and len(records) < 2 * _CHUNK:
+        workers = 1
+    with executor_of(workers, cluster) as executor:
+        found: list[_Arrays] = run_many(
+            functools.partial(_arrays_of, options=options),
+            records,
+            executor=executor,
+            journal=resume,
+            key=functools.partial(_key, options=options),
+            pack=_packed,
+            unpack=_unpacked,
+            progress=progress,
+            chunk=chunk_for(len(records), executor, _CHUNK),
+            noun="people",
+        )
+    alone = {}
+    for name, (setting, kinds, prior), rows in zip(log.participants, settings, found, strict=True):
+        names = (*kinds, NONE_FAMILY)
+        cells = [EvidenceCells(kind, *row) for kind, row in zip(names, rows, strict=True)]
+        alone[name] = Weighed(setting, tuple(cells[:-1]), prior, cells[-1])
+    return group_people(alone)
+
+
+def _arrays_of(record: Record, options: Mapping[str, Any]) -> _Arrays:
+    found = weigh(record.world, record, **options)
+    return [list(cells[1:]) for cells in (*found.cells, found.none)]
+
+
+def _key(record: Record, options: Mapping[str, Any]) -> str:
+    """Hash of the record, the options, and the names of the arrays kept."""
+    digest = hashlib.sha256(record.world.to_json().encode())
+    digest.update(",".join(EvidenceCells._fields).encode())
+    for name in ("shown", "values", "answers", "outcomes", "told", "days"):
+        digest.update(np.ascontiguousarray(getattr(record, name)).tobytes())
+    digest.update(json.dumps(dict(options), sort_keys=True, default=_plain).encode())
+    return digest.hexdigest()
+
+
+def _plain(option: Any) -> Any:
+    return option.tolist() if isinstance(option, np.ndarray) else repr(option)
+
+
+def _packed(numbers: _Arrays) -> list[list[dict[str, Any]]]:
+    return [[pack(array) for array in row] for row in numbers]
+
+
+def _unpacked(data: Any) -> _Arrays:
+    return [[unpack("journal", array) for array in row] for row in data]

@@ -18,11 +18,10 @@ from preceptor.data.log import Log
 from preceptor.data.public_experiments import ExperimentArm
 from preceptor.learners.evidence_cells import Estimate
 from preceptor.learners.families import FAMILIES, LEVEL_ONLY, select_families
-from preceptor.learners.populations import GroupWeighed
+from preceptor.learners.populations import GroupWeighed, weigh_people
 from preceptor.learners.posterior import NuisancePrior
 from preceptor.learners.push_test import PushTest, level_test, push_test
 from preceptor.learners.records import Record
-from preceptor.learners.weigh_people import weigh_people
 from preceptor.learners.weighing import Weighed
 
 Points = tuple[float, float, float]

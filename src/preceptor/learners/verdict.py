@@ -123,7 +123,7 @@ def group_verdict(group: GroupWeighed) -> Verdict:
     Examples
     --------
     >>> import preceptor as pr
-    >>> from preceptor.learners.weigh_people import weigh_people
+    >>> from preceptor.learners.populations import weigh_people
     >>> from preceptor.simulation.rollouts import rollout
     >>> world, person = pr.World.equicorrelated([1.0, 0.8], 0.8), pr.DeltaRule([0.2, 1.3], rate=0.1)
     >>> problem = pr.Problem(world, person, budget=1, horizon=60)
