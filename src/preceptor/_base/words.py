@@ -6,7 +6,9 @@ and every text is escaped, because names of tests come from users' tables.
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
 import math
 import textwrap
 from collections import Counter
@@ -213,6 +215,17 @@ def safe_cell(cell: str) -> str:
     ("'=1+1", 'bmi')
     """
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as CSV text; floats round-trip exactly, and None is an empty cell.
+
+    >>> csv_text([("test", "weight"), ("bmi", 0.5)])
+    'test,weight\\nbmi,0.5\\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 _CELL = "text-align:left;vertical-align:top;padding:1px 8px"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from preceptor._base.files import write_all
-from preceptor._base.words import labelled, safe_cell
+from preceptor._base.words import csv_text, labelled, safe_cell
 from preceptor.advice.alternatives import Alternative
 from preceptor.advice.comparing import Resampled
 from preceptor.advice.looking import Looking
@@ -123,13 +121,11 @@ def schedule_csv(advice: Advice | Plan) -> str:
     plan = advice if isinstance(advice, Plan) else advice.plan
     rows = schedule_rows(plan, most=_MOST_WRITTEN)
     widest = max((len(row.shown) for row in rows), default=0)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["case", "show", *(f"test {i + 1}" for i in range(widest))])
+    table = [["case", "show", *(f"test {i + 1}" for i in range(widest))]]
     for row in rows:
         cells = [*row.shown, *[""] * (widest - len(row.shown))]
-        writer.writerow([row.case, *(safe_cell(cell) for cell in (row.text, *cells))])
-    return text.getvalue()
+        table.append([row.case, *(safe_cell(cell) for cell in (row.text, *cells))])
+    return csv_text(table)
 
 
 def _in_a_row(plan: Plan, schedule: list[TestSet], first: int) -> list[Stretch]:

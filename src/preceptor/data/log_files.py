@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import numpy as np
 import preceptor.data.log_cells as log_cells
 from preceptor._base.extensions import from_extra
 from preceptor._base.files import write_bytes, write_text
-from preceptor._base.words import matches, nearest
+from preceptor._base.words import csv_text, matches, nearest
 from preceptor.data.log import (
     DECIDED,
     FIELD_COLUMNS,
@@ -486,12 +485,7 @@ def _csv_text(log: Log, path: str | Path, world: World | None) -> str:
             "use a .jsonl file"
         )
     rows = plain_rows(log, world, unlisted=";")
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _as_cell(value) for name, value in row.items()})
-    return text.getvalue()
+    return csv_text([rows[0], *(map(_as_cell, row.values()) for row in rows)])
 
 
 def _as_cell(value: Any) -> Any:

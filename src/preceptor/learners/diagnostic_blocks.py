@@ -19,7 +19,7 @@ import numpy as np
 from preceptor._base.checks import is_number, parse_number, parse_yes_no
 from preceptor._base.files import check_ending, read_text, write_text
 from preceptor._base.values import Value
-from preceptor._base.words import counted, listed, unknown_name_faults
+from preceptor._base.words import counted, csv_text, listed, unknown_name_faults
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.learners.folding import folded
 from preceptor.learners.records import AnsweredRounds
@@ -125,14 +125,11 @@ class Block(Value):
             for name in self.names
             if ";" in name
         )
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_COLUMNS)
+        rows: list[Sequence[object]] = [_COLUMNS]
         for number, each in enumerate(self.rounds, start=1):
             values = ";".join(f"{value:.6g}" for value in each.values or ())
-            told = "yes" if each.feedback else "no"
-            writer.writerow([number, ";".join(each.show), values, told])
-        return text.getvalue()
+            rows.append([number, ";".join(each.show), values, "yes" if each.feedback else "no"])
+        return csv_text(rows)
 
     def write(self, path: str | Path) -> None:
         """Write a .csv file atomically.

@@ -7,8 +7,6 @@ defined once, with its description for readers and for Psych-DS and the function
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import pprint
@@ -29,7 +27,7 @@ from sqlalchemy import Connection, select
 
 from preceptor._base.files import naming
 from preceptor._base.version import VERSION
-from preceptor._base.words import safe_cell
+from preceptor._base.words import csv_text, safe_cell
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.learners.families import SURE
 from preceptor.live.service.guides import Wording
@@ -760,17 +758,14 @@ def _letters(name: str) -> str:
 
 
 def table(columns: Sequence[Variable], rows: Iterable[Row]) -> str:
-    """A table as CSV; floats round-trip exactly, and None is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
-    for row in rows:
-        cells = [row[column.name] for column in columns]
-        writer.writerow(
-            safe_cell(cell) if column.is_free_text and cell is not None else cell
-            for column, cell in zip(columns, cells, strict=True)
-        )
-    return text.getvalue()
+    """A table as CSV; free text is made safe for spreadsheets."""
+
+    def cell(column: Variable, row: Row) -> Any:
+        value = row[column.name]
+        return safe_cell(value) if column.is_free_text and value is not None else value
+
+    head = [column.name for column in columns]
+    return csv_text([head, *([cell(column, row) for column in columns] for row in rows)])
 
 
 def description(

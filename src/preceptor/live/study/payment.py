@@ -6,15 +6,13 @@ owner has from the recruiter: each is hashed and looked up.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
 from sqlalchemy import Connection
 
-from preceptor._base.words import safe_cell
+from preceptor._base.words import csv_text, safe_cell
 from preceptor.errors import InvalidInput
 from preceptor.live.store import participants, rounds
 from preceptor.live.store.rounds import StoredRound
@@ -108,9 +106,5 @@ def payments(
 
 def payments_table(rows: Sequence[PaymentRow]) -> str:
     """The list as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(PaymentRow.__dataclass_fields__)
-    for row in rows:
-        writer.writerow((safe_cell(row.recruiter_id), *astuple(row)[1:]))
-    return text.getvalue()
+    cells = [(safe_cell(row.recruiter_id), *astuple(row)[1:]) for row in rows]
+    return csv_text([PaymentRow.__dataclass_fields__, *cells])
