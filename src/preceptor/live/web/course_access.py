@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import hmac
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from preceptor.live.service.settings import Recent
 from preceptor.live.store import courses
 from preceptor.live.store.courses import Trainee
 from preceptor.live.web.pages import page
-from preceptor.live.web.study_access import Elsewhere, limit_rate
+from preceptor.live.web.study_access import Elsewhere, limit_rate, with_secret
 from preceptor.live.wording import Words, words_in
 
 _COOKIE, _PATH = "trainee", "/c"
@@ -133,14 +132,5 @@ def course_page(
 
 def let_in(request: Request, secret: str) -> Response:
     """Redirect to the current page, with the secret in a cookie."""
-    answer = RedirectResponse(NOW, 303)
-    answer.set_cookie(
-        _COOKIE,
-        secret,
-        max_age=int(timedelta(days=365).total_seconds()),  # a course may last for a year
-        path=_PATH,
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
-    return answer
+    answer = RedirectResponse(NOW, 303)  # a course may last for a year
+    return with_secret(request, answer, _COOKIE, secret, _PATH, days=365)

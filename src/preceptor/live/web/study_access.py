@@ -13,7 +13,6 @@ import asyncio
 import hashlib
 import hmac
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -213,17 +212,18 @@ def to_current_step(study: str, note: str | None = None) -> Response:
     return RedirectResponse(now_path(study, note), 303)
 
 
-def set_cookie(request: Request, answer: Response, study: str, secret: str) -> Response:
-    """Store the secret in a cookie; scripts cannot read it, other sites cannot use it."""
-    answer.set_cookie(
-        _COOKIE,
-        secret,
-        max_age=int(timedelta(days=90).total_seconds()),  # some studies last for weeks
-        path=f"/s/{study}",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+def let_in(request: Request, study: str, secret: str) -> Response:
+    """Redirect to the current step, with the secret in a cookie."""
+    path = f"/s/{study}"  # some studies last for weeks
+    return with_secret(request, to_current_step(study), _COOKIE, secret, path, days=90)
+
+
+def with_secret(
+    request: Request, answer: Response, name: str, secret: str, path: str, days: int
+) -> Response:
+    """Store a secret in a cookie; scripts cannot read it, other sites cannot use it."""
+    age, is_https = 86_400 * days, request.url.scheme == "https"
+    answer.set_cookie(name, secret, age, path=path, secure=is_https, httponly=True, samesite="lax")
     return answer
 
 

@@ -258,7 +258,7 @@ async def join(request: Request, study: str) -> Response:
         secret = await live.store.writing(lambda c: _joined(c, here, kind, recruiter))
     except _NotJoined as why:
         return _notice(request, here, str(why))
-    return access.set_cookie(request, access.to_current_step(study), study, secret)
+    return access.let_in(request, study, secret)
 
 
 class _NotJoined(Exception):
@@ -300,7 +300,7 @@ async def enter(request: Request, study: str, secret: str) -> Response:
     here = await access.studies_of(request).find(study)
     if not await _is_known(request, here, secret):
         return _notice(request, here, "unknown")
-    return access.set_cookie(request, access.to_current_step(study), study, secret)
+    return access.let_in(request, study, secret)
 
 
 async def _is_known(request: Request, here: LiveStudy, secret: str) -> bool:
