@@ -6,18 +6,18 @@ names the round it is about, so a form that comes twice, late or from another ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
 
 from preceptor.learners.tutor import Tutor
-from preceptor.learners.tutor_record import TutorRound
 from preceptor.live.ai_advice import follower
 from preceptor.live.course.course import EVERY, Course
 from preceptor.live.service.guides import reason_in_words
-from preceptor.live.service.settings import Recent
+from preceptor.live.service.records import PersonRecord
+from preceptor.live.service.tutors import Tutors
 from preceptor.live.store import courses, people, rounds
 from preceptor.live.store.people import AdvisedPerson
 from preceptor.live.store.rounds import Offer, StoredRound
@@ -67,34 +67,19 @@ class CourseTutors:
     """The tutor of each trainee, kept in memory and brought up to date with their rounds."""
 
     def __init__(self, course: Course) -> None:
-        self._course = course
-        self._tutors: Recent[str, Tutor] = Recent()
+        self._course, self._tutors = course, Tutors()
         # Sets and reference cases are prepared once for all.
         self._first = follower(course.problem)
 
     def of(self, who: str, played: Sequence[StoredRound]) -> Tutor:
-        """Return the tutor after the answered rounds, which never change once they are answered."""
-        answered = [each for each in played if each.prediction is not None]
-        tutor = self._tutors.get(who) or self._first
-        if tutor.rounds > len(answered):
-            tutor = self._first
-        places = {row: i for i, row in enumerate(self._course.rows_for(who).tolist())}
-        for each in answered[tutor.rounds :]:
-            entry = self._entry(each, places)
-            tutor = tutor.after(entry.shown, entry.values, entry.answer, entry.outcome, entry.case)
-        self._tutors.put(who, tutor)
-        return tutor
-
-    def _entry(self, each: StoredRound, places: Mapping[int, int]) -> TutorRound:
-        """A round as the tutor sees it: a check teaches nothing."""
-        shown = self._course.guide.words.indices(each.shown or ())
-        told = each.outcome if each.status == "told" else None
-        place = None if each.case_number is None else places.get(each.case_number)
-        return TutorRound(shown, tuple(each.values or ()), each.prediction, told, None, place)
+        """Return the tutor after the answered rounds; a check is not told and teaches nothing."""
+        record = PersonRecord().after(self._course.guide, played)
+        rows = dict.fromkeys(self._course.rows_for(who).tolist())
+        return self._tutors.of(lambda: self._first, "", who, record.in_pool(rows))
 
     def forget(self, who: str) -> None:
         """Drop an erased trainee from memory."""
-        self._tutors.forget(lambda key: key == who)
+        self._tutors.forget(who)
 
 
 def choose(course: Course, tutor: Tutor, lesson: Lesson) -> Offer:

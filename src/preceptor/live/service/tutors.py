@@ -79,7 +79,7 @@ def _brought_up(
         changed.append(number)
     for played in range(len(before) + 1, len(record) + 1):
         new = record[played - 1]
-        tutor = tutor.answered(new.shown, new.values, new.answer)
+        tutor = tutor.after(new.shown, new.values, new.answer, None, new.case)
         for number, heard in enumerate(record[:played]):
             if heard.heard == played and heard.outcome is not None:
                 tutor = tutor.told(heard.outcome, number)
