@@ -31,23 +31,6 @@ if TYPE_CHECKING:
     from preceptor.model.world import World
 
 
-def estimated(
-    table: Path | None,
-    outcome: str | None,
-    drop: list[str] | None,
-    reading: Reading,
-    *,
-    seed: int,
-    as_number: bool,
-) -> WorldEstimate:
-    """The world of a table; what to know about it is printed."""
-    found = fit_source(
-        source_of(table), outcome, drop=drop or (), reading=reading, seed=seed, as_number=as_number
-    )
-    note_all(*found.warnings)
-    return found
-
-
 def logged(path: Path, world: World, columns: list[str] | None, reading: Reading) -> Log:
     """The log in a file; what was guessed is printed. `columns` are OURS=THEIRS."""
     renamed = dict(each.split("=") for each in columns or ())
@@ -161,18 +144,20 @@ class Cases:
     @classmethod
     def read(
         cls,
-        source: Path | DataSet,
+        table: Path | None,
         outcome: str | None,
-        *,
-        drop: Iterable[str],
+        drop: Iterable[str] | None,
         reading: Reading,
+        *,
         seed: int,
         as_number: bool = False,
     ) -> Cases:
-        """Fit a world to a table and keep its cases; arguments as in `advise`."""
+        """The cases of a table and their world; what to know about it is printed."""
+        source = source_of(table)
         estimate = fit_source(
-            source, outcome, drop=drop, reading=reading, seed=seed, as_number=as_number
+            source, outcome, drop=drop or (), reading=reading, seed=seed, as_number=as_number
         )
+        note_all(*estimate.warnings)
         units = {} if isinstance(source, Path) else source.units
         return cls(name_of_source(source), estimate, units)
 

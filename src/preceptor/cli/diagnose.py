@@ -9,7 +9,7 @@ import preceptor.cli._options as _options
 from preceptor.cli._app import BriefCommand, app, examples
 from preceptor.cli._console import argument, check_target, option, say, show, spinner
 from preceptor.cli._options import reads_table
-from preceptor.cli._tables import estimated, logged
+from preceptor.cli._tables import Cases, logged
 from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
 
@@ -84,7 +84,8 @@ def diagnose(
         if not dry_run:
             check_target(output, source, endings=(".csv",))
     table = source if read is None else data
-    world = estimated(table, outcome, drop, reading, seed=seed, as_number=as_number).world
+    cases = Cases.read(table, outcome, drop, reading, seed=seed, as_number=as_number)
+    world = cases.estimate.world
     spread = None if scatter is None else scatter * world.outcome_variance**0.5
     if read is not None:
         from preceptor.learners.diagnostic_blocks import Block

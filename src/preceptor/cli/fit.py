@@ -12,7 +12,7 @@ import preceptor.cli._options as _options
 from preceptor.cli._app import BriefCommand, app, examples
 from preceptor.cli._console import argument, check_target, fail, option, say, spinner
 from preceptor.cli._options import reads_table
-from preceptor.cli._tables import estimated, logged
+from preceptor.cli._tables import Cases, logged
 from preceptor.data.opening import Reading
 
 _EXAMPLES = examples(
@@ -67,8 +67,8 @@ def fit(
     from preceptor.learners.learner_estimator import fit_learner
     from preceptor.learners.learner_report import log_refusals
 
-    estimate = estimated(data, outcome, drop, reading, seed=seed, as_number=as_number)
-    world = estimate.world
+    found = Cases.read(data, outcome, drop, reading, seed=seed, as_number=as_number)
+    estimate, world = found.estimate, found.estimate.world
     rounds = logged(log, world, columns, reading.for_log(log))
     foreign = log_refusals(estimate, rounds)
     if foreign:

@@ -17,7 +17,7 @@ from preceptor._base.files import read_text
 from preceptor._base.values import FloatArray
 from preceptor.cli import _serving
 from preceptor.cli._app import BriefCommand, app, examples
-from preceptor.cli._console import note_all, option, say, spinner
+from preceptor.cli._console import option, say, spinner
 from preceptor.cli._options import reads_table
 from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
@@ -109,7 +109,7 @@ def teach(
     if feedback not in ("truth", "contrast"):
         faults.append(f"feedback: {feedback!r}, must be truth or contrast")
     InvalidInput.raise_if(faults)
-    from preceptor.cli._tables import Cases, source_of
+    from preceptor.cli._tables import Cases
     from preceptor.live.store import courses
     from preceptor.live.store.database import Store
 
@@ -123,8 +123,7 @@ def teach(
             columns = _columns(show or [])
             cells = _cells(data, columns, reading)
             unwanted = [*(drop or []), *columns.values()]
-            found = Cases.read(source_of(data), outcome, drop=unwanted, reading=reading, seed=0)
-            note_all(*found.estimate.warnings)
+            found = Cases.read(data, outcome, unwanted, reading, seed=0)
             look = CourseLook(answer, language, title, media, contrast=feedback == "contrast")
             config = _config(found, look, cells)
         with Store(database) as store:

@@ -15,9 +15,9 @@ import preceptor
 import preceptor.cli._options as _options
 from preceptor._base.words import counted
 from preceptor.cli._app import BriefCommand, app, examples
-from preceptor.cli._console import check_target, note_all, option, say, spinner
+from preceptor.cli._console import check_target, option, say, spinner
 from preceptor.cli._options import reads_table
-from preceptor.cli._tables import Cases, Deck, source_of
+from preceptor.cli._tables import Cases, Deck
 from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
 
@@ -145,10 +145,7 @@ def tutor(
     check_target(report, logged, *inputs, option="--report", endings=(".html", ".htm"))
     planned = None if plan is None else preceptor.Plan.load(plan).problem
     as_number = planned is not None and not planned.is_binary
-    found = Cases.read(
-        source_of(data), outcome, drop=drop or (), reading=reading, seed=seed, as_number=as_number
-    )
-    note_all(*found.estimate.warnings)
+    found = Cases.read(data, outcome, drop, reading, seed=seed, as_number=as_number)
     about_person = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}
     if planned is None:
         with spinner("preparing") as tell:
