@@ -125,7 +125,7 @@ def best_reading(world: World, shown: npt.NDArray[np.bool_]) -> FloatArray:
     """Weights (T, n) that predict best from the tests shown in each round, 0 on hidden ones."""
     weights = np.zeros(shown.shape)
     for rows, seen in _patterns(shown):
-        weights[np.ix_(rows, seen)] = world.best_reading(seen)[0]
+        weights[np.ix_(rows, seen)] = world.best_reading(seen.tolist())[0]
     return weights
 
 

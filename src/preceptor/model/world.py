@@ -575,7 +575,7 @@ class World(Value):
         """
         rows = list(shown)
         with_outcome = (self.covariance @ self.coefficients)[rows]
-        best = np.linalg.solve(self.covariance[np.ix_(rows, rows)], with_outcome)
+        best = np.asarray(np.linalg.solve(self.covariance[np.ix_(rows, rows)], with_outcome))
         return best, max(self.outcome_variance - float(with_outcome @ best), 0.0)
 
     @property
