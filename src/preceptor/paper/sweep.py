@@ -125,7 +125,7 @@ class Sweep:
         """
         return [self._run_cell(cell) for cell in cells]
 
-    def run(
+    def _run(
         self, executor: Executor | None, journal: Journal | str | Path | None, progress: Progress
     ) -> list[list[Row]]:
         """Run all cells that the journal does not have; see `run_sweeps`."""
@@ -203,7 +203,7 @@ def run_sweeps(
 
     for sweep in sweeps:
         started = time.perf_counter()
-        rows += [row for found in sweep.run(executor, journal, tell) for row in found]
+        rows += [row for found in sweep._run(executor, journal, tell) for row in found]
         done += len(sweep.cells)
         if seconds is not None:
             seconds[sweep.name] = time.perf_counter() - started
