@@ -43,7 +43,8 @@ def played_round(course: Course, number: int, **changes: object) -> StoredRound:
     given = {
         "person": "ann", "number": number, "status": "told", "plan": "", "policy": "course",
         "opened_with": {}, "case_number": 0, "shown": ["bmi", "bp"], "values": [0.5, -1.0],
-        "prediction": 1.0, "outcome": 0.0, **changes,
+        "prediction": 1.0, "outcome": 0.0, "answered": number + 1, "outcome_known_at": number + 1,
+        **changes,
     }  # fmt: skip
     return StoredRound(**given)  # type: ignore[arg-type]
 
