@@ -37,7 +37,7 @@ ARMS = {"fixed": "always the same two", "helps": "helps (τ = 0)", "teaches": "t
 KINDS = {
     "delta-rule, imputation 1": "from outcomes, ignores correlations",
     "delta-rule, imputation 0": "from outcomes, knows correlations",
-    "by-showings": "by showings",
+    "by-showings, imputation 0": "by showings",
     "exemplar": "remembers cases",
     "no-learning": "does not learn",
 }

@@ -113,6 +113,9 @@ def test_a_plan_without_a_report(run, cases, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cases.csv", "plan.json"]
     assert "Wrote the plan to plan.json\n" in result.stderr
+    assert "Replaced" not in result.stderr
+    again = run("plan", cases, "--outcome", "y", *QUICK, "--no-report")
+    assert "Replaced plan.json\n" in again.stderr
 
 
 def full_disk_for(name, monkeypatch):

@@ -8,7 +8,13 @@ from sklearn.linear_model import BayesianRidge, SGDRegressor
 import preceptor as pr
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import most_predictive
-from preceptor.simulation.named import humans_of, matched_rate, people_of
+from preceptor.simulation.named import (
+    PERSON_NAMES,
+    human_named,
+    humans_of,
+    matched_rate,
+    people_of,
+)
 from tests.oracles import beliefs_at
 from tests.strategies import covariance
 
@@ -59,6 +65,17 @@ def test_ignoring_correlation_takes_hidden_tests_to_be_average():
     person = people_of(PROBLEM)["ignores correlation"].acting(WORLD, START)
     assert person.predict((1,), np.array([2.0])) == pytest.approx(2.0 * person.weights[1])
     assert_array_equal(person.weights, paper().weights)
+
+
+@pytest.mark.parametrize("fills", [1.0, 0.3])
+@pytest.mark.parametrize("name", [each for each in PERSON_NAMES if each not in ("crowd", "ignores")])
+def test_people_by_name_fill_in_hidden_tests_as_the_person_they_resemble(name, fills):
+    """Also where that person does not learn by showings; nobody has learned anything yet."""
+    omega = (1.0 - fills) * WORLD.covariance + fills * np.diag(np.diag(WORLD.covariance))
+    expected = BELIEFS @ filled_in(np.array([0.0, 2.0, 0.0]), (1,), omega)
+    for like in (pr.Learner(BELIEFS, pr.Geometric(1.1), fills), pr.DeltaRule(BELIEFS, 0.05, fills)):
+        human = human_named(pr.Problem(WORLD, like, 2), name)
+        assert human.predict((1,), np.array([2.0])) == pytest.approx(expected)
 
 
 def test_slips_come_from_the_rng_and_are_not_learned_from():

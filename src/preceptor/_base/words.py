@@ -27,11 +27,13 @@ _Item = TypeVar("_Item", str, int)
 
 
 def listed(items: Sequence[str]) -> str:
-    """Join words as "a, b and c".
+    """Join words as "a, b and c"; "none" without any.
 
-    >>> listed(["bmi", "bp", "age"])
-    'bmi, bp and age'
+    >>> listed(["bmi", "bp", "age"]), listed([])
+    ('bmi, bp and age', 'none')
     """
+    if not items:
+        return "none"
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
 
 

@@ -137,7 +137,19 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         with readable_errors():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except typer.BadParameter as refused:
+                refused.message = _RANGE.sub(_must_be, refused.message)
+                raise
+
+
+# How Typer says that a number is out of range.
+_RANGE = re.compile(r"Input should be (greater|less) than or equal to (\S+)")
+
+
+def _must_be(said: re.Match[str]) -> str:
+    return f"must be at {'least' if said[1] == 'greater' else 'most'} {said[2]}"
 
 
 def option(

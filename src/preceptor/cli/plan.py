@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import preceptor.cli._options as _options
+from preceptor._base.words import listed
 from preceptor.cli._app import BriefCommand, app, examples
 from preceptor.cli._console import check_target, echo_json, option, report_proof, say, spinner
 from preceptor.cli._options import reads_table
@@ -141,13 +142,16 @@ def plan(
     if proof is not None:
         report_proof(proof)
     if not dry_run:
+        page = None if no_report else report
+        there = [str(each) for each in (output, page, schedule) if each and each.exists()]
         with spinner("drawing the report"):
-            page = None if no_report else report
             advice.save(output, page, schedule=schedule, rows=rows)
         also = "" if no_report else f" and the report to {report}"
         say(f"Wrote the plan to {output}{also}")
         if schedule is not None:
             say(f"Wrote the case-by-case schedule to {schedule}")
+        if there:
+            say(f"Replaced {listed(there)}")
     if as_json:
         echo_json(advice.to_dict())
     else:

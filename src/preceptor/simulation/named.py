@@ -51,7 +51,7 @@ def person_of_kind(problem: Problem, kind: str, half_life: float) -> Person:
     Returns
     -------
     Person
-        With the same initial beliefs.
+        With the same initial beliefs and imputation; the members of the crowd have their own.
 
     Raises
     ------
@@ -76,7 +76,8 @@ def _crowd(problem: Problem, half_life: float) -> Person:
 def _delta_rule(problem: Problem, half_life: float) -> Person:
     widest = problem.budget.maximise(np.diag(problem.world.covariance).copy())
     learned = 1.0 - 0.5 ** (1.0 / half_life)
-    return DeltaRule(problem.learner.initial, matched_delta_rate(problem.world, learned, widest))
+    rate = matched_delta_rate(problem.world, learned, widest)
+    return DeltaRule(problem.learner.initial, rate, problem.learner.imputation)
 
 
 def _bayesian(problem: Problem, half_life: float) -> Person:
@@ -84,7 +85,18 @@ def _bayesian(problem: Problem, half_life: float) -> Person:
         problem.learner.initial,
         matched_prior_variance(problem.world, problem.initial_errors),
         matched_scatter(problem.world, most_predictive_set(problem)),
+        problem.learner.imputation,
     )
+
+
+def _with_curves(kind: Callable[..., Person], **given: float) -> Callable[[Problem, float], Person]:
+    """A kind that has the curves of a person who learns by showings."""
+
+    def made(problem: Problem, half_life: float) -> Person:
+        person = problem.by_showings
+        return kind(person.initial, person.curves, imputation=person.imputation, **given)
+
+    return made
 
 
 KINDS: dict[str, Callable[[Problem, float], Person]] = {
@@ -92,11 +104,11 @@ KINDS: dict[str, Callable[[Problem, float], Person]] = {
     BY_SHOWINGS: lambda problem, _: problem.learner,
     "delta-rule": _delta_rule,
     "bayesian": _bayesian,
-    "forgetful": lambda p, _: Forgetful(p.learner.initial, p.by_showings.curves),
-    "drifting": lambda p, _: Drifting(p.learner.initial, p.by_showings.curves),
-    "folding": lambda p, _: Folding(p.learner.initial, p.by_showings.curves, _HALFWAY),
-    "indirect": lambda p, _: Indirect(p.learner.initial, p.by_showings.curves, _HALFWAY),
-    "no-learning": lambda p, _: NoLearning(p.learner.initial),
+    "forgetful": _with_curves(Forgetful),
+    "drifting": _with_curves(Drifting),
+    "folding": _with_curves(Folding, folding=_HALFWAY),
+    "indirect": _with_curves(Indirect, indirect=_HALFWAY),
+    "no-learning": lambda p, _: NoLearning(p.learner.initial, p.learner.imputation),
 }
 """Constructors by the names that `advise` and `preceptor plan --person` take."""
 
@@ -322,7 +334,9 @@ def resembled(problem: Problem) -> Problem:
     """Return the problem with a person who learns by showings, as the cast needs."""
     if problem.learns_by_showings:
         return problem
-    known = [each for each in members_of(problem).values() if isinstance(each, Learner)]
+    members = list(members_of(problem).values())
+    known = [each for each in members if isinstance(each, Learner)]
     usual = Geometric.from_half_life(DEFAULT_HALF_LIFE)
-    person = known[0] if known else Learner(problem.learner.initial, usual)
+    fills = members[0].imputation
+    person = known[0] if known else Learner(problem.learner.initial, usual, fills)
     return problem.replace(learner=person)

@@ -168,7 +168,8 @@ class Template:
         rate = kind.get("rate") or rng.choice(RATES)
         if kind["human"] == "delta-rule":  # beyond this it may diverge
             rate = min(rate, 1.0 / (3.0 * self.said["problem"]["budget"]))
-        return PEOPLE[kind["human"]](self.world, self.first, rate, kind.get("imputation", 0.0))
+        usual = self.said["problem"]["learner"].get("imputation", 0.0)
+        return PEOPLE[kind["human"]](self.world, self.first, rate, kind.get("imputation", usual))
 
     def played(self, arm: str, cases: list[Any], rng: np.random.Generator) -> Any:
         """Answers and sets of one new person in an arm, with these cases."""
