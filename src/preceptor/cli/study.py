@@ -316,10 +316,12 @@ def status(
 
 
 def _people_lines(rows: list[ParticipantRow]) -> str:
-    head = ("participant", "status", "block", "rounds", "comment")
+    head = ("participant", "status", "block", "rounds", "last seen (UTC)", "comment")
     cells: list[tuple[str, ...]] = [
-        (r.participant, r.status, r.block, str(r.rounds), " ".join(r.comment.split())) for r in rows
-    ]
+        (r.participant, r.status, r.block, str(r.rounds), r.seen_at[:16].replace("T", " "),
+         " ".join(r.comment.split()))
+        for r in rows
+    ]  # fmt: skip
     return "\n".join(_aligned(head, cells))
 
 
@@ -543,16 +545,12 @@ def links(
                     participants.join(connection, kept.id, kind="real") for _ in range(people or 0)
                 ]
                 return [participants.new_link(connection, who) for who in new]
-            who = participants.find(connection, lost, to_change=True)
-            if who.study != kept.id or not who.is_active:
-                raise InvalidInput(f"for: {lost!r} is not under way in study {kept.id!r}")
-            participants.revoke_links(connection, who)
-            return [participants.new_link(connection, who)]
+            return [participants.renew_link(connection, kept.id, lost)]
 
         made = store.write(work)
     for secret in made:
         typer.echo(f"{address.rstrip('/')}/s/{kept.id}/p/{secret}")
-    say(f"{people} links. They are not shown again; store them safely.")
+    say(f"{counted(len(made), 'link')}, not shown again; store safely what you have not sent.")
 
 
 @study_app.command("payments")

@@ -86,6 +86,22 @@ def every_page(who: Somebody) -> list[str]:
             assert who.answer.status_code == 422
         seen.append(who.fill(**_good(who)).text)
     seen += [who.get("/link").text, who.get("/withdraw").text, who.fill().text]
+    return seen + refused_pages(who)
+
+
+def refused_pages(who: Somebody) -> list[str]:
+    """Pages that say why a call was refused."""
+    there, seen = f"/s/{who.study}", []
+    for status, method, path, options in (
+        (404, "GET", f"{there}/nowhere", {}),
+        (405, "DELETE", there, {}),
+        (403, "POST", there, {"headers": {"Sec-Fetch-Site": "cross-site"}}),
+        (413, "POST", there, {"data": {"recruiter": "x" * 70_000}}),
+    ):
+        who.answer = who.http.request(method, path, **options)
+        assert who.answer.status_code == status
+        assert f'<a class="button" href="{there}">' in who.text
+        seen.append(who.text)
     return seen
 
 

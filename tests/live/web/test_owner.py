@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from preceptor.cli._app import app
 from preceptor.live.bots import StudyBots
-from preceptor.live.store import chain, studies, tokens
+from preceptor.live.store import chain, participants, studies, tokens
 from preceptor.live.store.database import Store
 from preceptor.live.study.study import Study
 from preceptor.simulation.named import human_named
@@ -24,7 +24,7 @@ from tests.live.service.servers import Server, start
 from tests.live.study.files import small_file
 from tests.live.study.played import opened, play
 from tests.live.study.psych_ds import psych_ds_faults
-from tests.live.web.browsing import PHONE, Visitors, axe, is_within, press
+from tests.live.web.browsing import PHONE, Visitors, axe, follow, is_within, press
 
 STUDY = "/studies/two-tests"
 
@@ -87,7 +87,8 @@ def test_pages_are_accessible_on_any_screen(
     visitor: Visitors, size: tuple[int, int], dark: bool
 ) -> None:
     page = visitor(size=size, dark=dark)
-    for path in ("", "/two-tests", "/two-tests/allocation", "/two-tests/check"):
+    shown = ("/participants", "/participants?arms=yes", "/allocation", "/check")
+    for path in ("", "/two-tests", *(f"/two-tests{each}" for each in shown)):
         page.goto(f"/studies{path}")
         axe(page)
         assert is_within(page)
@@ -146,6 +147,59 @@ def test_results_are_blinded_until_it_is_logged_why(visitor: Visitors, folder: P
     with zipfile.ZipFile(waiting.value.path()) as packed:
         packed.extractall(target)
     assert psych_ds_faults(target / "two-tests-data") == []
+
+
+def test_participants_are_listed_without_arms_and_get_new_links(
+    tmp_path: Path, visitor: Visitors
+) -> None:
+    store, study = opened(tmp_path)
+    play(store, study, 2)
+    stage = study.protocol.assigned_at + 3
+    asked = sum(step.kind == "ask" for step in study.protocol.steps[:stage])
+    (under_way,) = play(store, study, 1, until=stage)
+    who = store.read(lambda c: participants.find(c, under_way))
+    lost = store.write(lambda c: participants.new_link(c, who))
+    store.write(lambda c: participants.say(c, who, "comment", "Too <fast>"))
+    running = start(tmp_path, "--database", tmp_path / "live.db", "--rate", 0)
+    try:
+        page = visitor(address=running.address)
+        page.goto(STUDY)
+        follow(page, "All participants")
+        expect(page.locator("tbody tr")).to_have_count(3)
+        row = page.locator("tr", has_text=under_way)
+        expect(row).to_contain_text("active")
+        expect(row.locator(".number")).to_have_text(str(asked))
+        expect(row.locator("time")).to_have_text("just now")
+        expect(row).to_contain_text("Too <fast>")
+        expect(page.locator("tbody")).not_to_contain_text("plan")
+        expect(page.locator("tbody")).not_to_contain_text("fixed")
+        expect(page.get_by_role("button")).to_have_count(1)  # those who have finished need no link
+        follow(page, "Show arms")
+        expect(row.get_by_role("cell", name=who.arm, exact=True)).to_be_visible()
+        expect(page.get_by_text("Too <fast>")).to_have_count(0)
+        store.write(lambda c: studies.unblind(c, study.id, "me", "all are there"))
+        page.reload()
+        expect(row).to_contain_text("Too <fast>")
+        follow(page, "Hide arms")
+        expect(page.locator("tbody")).not_to_contain_text(who.arm)
+        press(page, f"New link for {under_way}")
+        address = page.locator(".address code").text_content()
+        axe(page)
+        theirs = visitor(address=running.address)
+        theirs.goto(address)
+        press(theirs, "Continue")
+        expect(theirs.get_by_role("heading", level=1)).to_contain_text(f"Case {asked} of 6")
+        assert running.http.get(f"/s/{study.id}/p/{lost}").status_code == 404
+        from_elsewhere = {"Sec-Fetch-Site": "cross-site"}
+        path = f"{STUDY}/participants"
+        got = running.http.post(path, data={"who": under_way}, headers=from_elsewhere)
+        assert got.status_code == 403
+        assert running.http.post(path, data={"who": "nobody"}).status_code == 404
+    finally:
+        for each in (page, theirs):
+            each.context.close()
+        running.stop()
+        store.close()
 
 
 def test_other_sites_see_nothing(site: Server) -> None:

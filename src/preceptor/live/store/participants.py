@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
+from preceptor.errors import InvalidInput
 from preceptor.live.store import chain
 from preceptor.live.store.chain import later, now
 from preceptor.live.store.plans import sha256_of
@@ -131,6 +132,18 @@ def revoke_links(connection: Connection, who: Participant) -> None:
     """Revoke all personal links of a participant."""
     own = participant_link.c.participant == who.id
     connection.execute(update(participant_link).where(own).values(revoked=now()))
+
+
+def renew_link(connection: Connection, study: str, who: str) -> str:
+    """Return the secret of a new personal link; earlier links of this participant stop working.
+
+    Raises `InvalidInput` for a participant who is not under way.
+    """
+    found = find(connection, who, to_change=True)
+    if found.study != study or not found.is_active:
+        raise InvalidInput(f"participant: {who!r} is not under way in study {study!r}")
+    revoke_links(connection, found)
+    return new_link(connection, found)
 
 
 def by_link(connection: Connection, secret: str) -> Participant | None:

@@ -24,7 +24,7 @@ from preceptor.live.store.chain import later, now, seconds_until
 from preceptor.live.store.checking import Checked
 from preceptor.live.store.participants import Participant
 from preceptor.live.store.studies import KeptArm, KeptStudy
-from preceptor.live.store.tables import event, person, round_
+from preceptor.live.store.tables import event, given_answer, person, round_
 from preceptor.live.study.cases import Filled, draw
 from preceptor.live.study.registration import Registration
 from preceptor.live.study.study import Protocol, Study
@@ -302,12 +302,13 @@ def standing(
 
 @dataclass(frozen=True)
 class ParticipantRow:
-    """A participant as the owner may see them at any time: without arm, answers and times."""
+    """A participant as the owner may see them at any time: without arm and answers."""
 
     participant: str
     status: str
     block: str
     rounds: int
+    seen_at: str
     comment: str
 
 
@@ -315,23 +316,36 @@ def participant_rows(
     connection: Connection, kept: KeptStudy, study: Study, kind: str = "real"
 ) -> list[ParticipantRow]:
     """All participants, in the order of their random names, which tells nothing about arms."""
-    minutes, titles = (
-        study.configuration.recruiting.drop_after,
-        [*(block.title for block in study.configuration.block), ""],
+    own = participants.in_study(kept.id, kind)
+    answered = (
+        select(round_.c.person, func.count(round_.c.predicted_at))
+        .select_from(round_.join(person, person.c.id == round_.c.person))
+        .where(own)
+        .group_by(round_.c.person)
     )
-    found = []
-    for who in participants.everyone(connection, kept.id, kind):
-        said = participants.answers_of(connection, who.id)
-        answered = select(func.count(round_.c.predicted_at)).where(round_.c.person == who.id)
-        found.append(
-            ParticipantRow(
-                who.id,
-                "silent" if is_silent(who, minutes) else who.status,
-                titles[block_of(study.protocol, who.stage)],
-                int(connection.execute(answered).scalar_one()),
-                " ".join(str(each.answer) for each in said if each.what == "comment"),
-            )
+    commented = (
+        select(given_answer.c.participant, given_answer.c.answer)
+        .select_from(given_answer.join(person, person.c.id == given_answer.c.participant))
+        .where(own, given_answer.c.what == "comment")
+        .order_by(given_answer.c.stage, given_answer.c.attempt)
+    )
+    rounds = {str(who): int(number) for who, number in connection.execute(answered)}
+    comments: dict[str, list[str]] = {}
+    for who, said in connection.execute(commented):
+        comments.setdefault(who, []).append(str(said))
+    minutes = study.configuration.recruiting.drop_after
+    titles = [*(block.title for block in study.configuration.block), ""]
+    found = [
+        ParticipantRow(
+            who.id,
+            "silent" if is_silent(who, minutes) else who.status,
+            titles[block_of(study.protocol, who.stage)],
+            rounds.get(who.id, 0),
+            who.seen_at,
+            " ".join(comments.get(who.id, ())),
         )
+        for who in participants.everyone(connection, kept.id, kind)
+    ]
     return sorted(found, key=lambda each: each.participant)
 
 

@@ -8,6 +8,7 @@ escaping it was forgotten.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -21,39 +22,70 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from preceptor.errors import PreceptorError
 from preceptor.live.service.access import GUARDED, Refusal
 from preceptor.live.service.gate import ALWAYS, as_refused, limited, with_defaults
+from preceptor.live.web.course_access import course_page
 from preceptor.live.web.pages import page
+from preceptor.live.web.study_access import studies_of
+from preceptor.live.web.study_pages import anonymous, notice
+from preceptor.live.wording import words_in
 
-_TITLES = {
-    422: "That does not fit",
-    404: "There is no such page",
-    409: "Something else happened meanwhile",
-    413: "That is too large",
-    429: "Too many requests",
-    500: "Something went wrong here",
-    503: "Busy just now",
+# Messages of a status: its title, and what participants and trainees are told.
+_MESSAGES = {
+    403: ("other_site", "other_site_why"),
+    404: ("no_page", "no_page_why"),
+    409: ("meanwhile", "meanwhile_why"),
+    413: ("too_large", "too_large_why"),
+    422: ("unfit", "unfit_why"),
+    429: ("too_fast", "wait_why"),
+    500: ("failed", "failed_why"),
+    503: ("busy", "wait_why"),
+    507: ("busy", "wait_why"),
 }
 _FAILED = "It is not your fault. Try again; if it happens again, tell the operator of this service."
+_OF_STUDY = re.compile(r"/s/([^/]+)")
 # Header of requests for a part of a page.
 _HTMX = "hx-request"
 _Handler = Callable[[Request, Any], Awaitable[Response]]
 
 
-def refusal(
+async def refusal(
     request: Request,
     status: int,
     sentences: Sequence[str],
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A page that says what is wrong, with a link back."""
-    title = _TITLES.get(status, HTTPStatus(status).phrase)
+    """A page that says what is wrong, with a link back; for participants in their language."""
     is_part = _HTMX in request.headers
-    template = "refusal_part.html.j2" if is_part else "refusal.html.j2"
-    answer = page(request, template, status, title=title, sentences=list(sentences))
+    answer = None if is_part else await _in_their_language(request, status)
+    if answer is None:
+        title = HTTPStatus(status).phrase
+        if status in _MESSAGES and status != 403:  # owners are refused for other reasons
+            title = words_in("en").say(_MESSAGES[status][0])
+        template = "refusal_part.html.j2" if is_part else "refusal.html.j2"
+        answer = page(request, template, status, title=title, sentences=list(sentences))
     if is_part:
         # Keep the element, so that the next response finds it.
         answer.headers["HX-Reswap"] = "innerHTML"
     answer.headers.update(headers or {})
     return answer
+
+
+async def _in_their_language(request: Request, status: int) -> Response | None:
+    """The page of an error for a participant or a trainee; None if the address is of neither."""
+    title, why = _MESSAGES.get(status, _MESSAGES[422])
+    state, path = request.app.state, request.url.path
+    of_study = _OF_STUDY.match(path)
+    if of_study and hasattr(state, "live"):
+        try:
+            study = (await studies_of(request).find(of_study[1])).study
+        except PreceptorError:  # there is no such study, or it cannot be read now
+            return None
+        say, again = study.words.say, {"again": f"/s/{study.id}"}
+        return notice(request, anonymous(study) | again, say(title), say(why), status=status)
+    if hasattr(state, "course") and (path == "/c" or path.startswith("/c/")):
+        say = state.course.words.say
+        own = {"title": say(title), "text": say(why), "picture": None}
+        return course_page(request, state.course, "course_notice.html.j2", status, **own)
+    return None
 
 
 def answer_with_pages(app: FastAPI) -> None:
@@ -68,7 +100,7 @@ def _chosen(otherwise: Any) -> _Handler:
             answered: Response = await otherwise(request, error)
             return answered
         status, sentences, headers = _said(error)
-        return refusal(request, status, sentences, headers)
+        return await refusal(request, status, sentences, headers)
 
     return answer
 
@@ -144,13 +176,13 @@ class AroundPages:
         try:
             await self._app(scope, limited(receive, scope, self._form_limit), answer)
         except Refusal as refused:
-            said = refusal(Request(scope), refused.status_code, [refused.detail], refused.headers)
-            await said(scope, receive, answer)
+            said = (refused.status_code, [refused.detail], refused.headers)
+            await (await refusal(Request(scope), *said))(scope, receive, answer)
         except Exception:
             if begun:
                 raise
             _LOG.exception("unforeseen")
-            await refusal(Request(scope), 500, [_FAILED])(scope, receive, answer)
+            await (await refusal(Request(scope), 500, [_FAILED]))(scope, receive, answer)
 
 
 def _added(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

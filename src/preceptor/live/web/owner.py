@@ -1,9 +1,10 @@
 """The owner's pages: signing in and out, the list of studies, and the pages about one study.
 
 The secret of the link that is printed at the start, or an admin token, is exchanged for a session:
-a cookie that scripts cannot read and other sites cannot send, and that can be revoked. They are
-read-only: commands change an open study. The part of a study's status that changes is requested
-every few seconds and sent only if it is different; without JavaScript the whole page is reloaded.
+a cookie that scripts cannot read and other sites cannot send, and that can be revoked. They only
+show studies, except that a participant who lost their link gets a new one: commands change an open
+study. The part of a study's status that changes is requested every few seconds and sent only if it
+is different; without JavaScript the whole page is reloaded.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ from preceptor.live.study.status import (
     StudyStatus,
     assignments,
     error_course,
+    participant_rows,
     standing,
     verify,
 )
 from preceptor.live.web.pages import page, templates
-from preceptor.live.web.study_access import studies_of
+from preceptor.live.web.study_access import must_be_same_site, studies_of
+from preceptor.live.web.study_forms import text_of
+from preceptor.live.wording import words_in
 from preceptor.report.charts import DASHES, Axis, Dots, Line, line_chart, row_chart
 from preceptor.report.palette import ACCENT, TESTS
 
@@ -312,6 +316,41 @@ async def allocation(request: Request, name: str) -> Response:
     said = here.study.configuration
     own = {"name": name, "title": said.title, "seed": said.seed, "kind": KINDS[kind]}
     return owners_page(request, owner, "owner_allocation.html.j2", drawn=found, **own)
+
+
+@owner_router.get("/studies/{name}/participants")
+async def people(request: Request, name: str) -> Response:
+    """All participants: how far they are, and their comments or, if asked for, their arms."""
+    owner = await owner_of(request)
+    here, kind = await studies_of(request).find(name), kind_of(request)
+    shows_arms = request.query_params.get("arms") == "yes"
+
+    def look(connection: Connection) -> dict[str, Any]:
+        kept = studies.find(connection, name)
+        everyone = participants.everyone(connection, name, kind) if shows_arms else []
+        return {
+            "kept": kept,
+            "rows": participant_rows(connection, kept, here.study, kind),
+            "arms": {who.id: who.arm or "" for who in everyone},
+            # A comment next to an arm would say how people fare in it.
+            "has_comments": kind != "real" or not shows_arms or kept.unblinded is not None,
+        }
+
+    seen = await live_of(request).store.reading(look)
+    own = {"kind": kind, "label": KINDS[kind], "title": here.study.configuration.title}
+    own |= {"shows_arms": shows_arms, "ago": words_in("en").ago}
+    return owners_page(request, owner, "owner_participants.html.j2", **seen, **own)
+
+
+@owner_router.post("/studies/{name}/participants")
+async def renew(request: Request, name: str) -> Response:
+    """A new personal link for a participant, shown once; earlier ones stop working."""
+    owner = await owner_of(request)
+    must_be_same_site(request)
+    who = text_of(await request.form(), "who")
+    made = await live_of(request).store.writing(lambda c: participants.renew_link(c, name, who))
+    own = {"name": name, "who": who, "address": f"{request.base_url}s/{name}/p/{made}"}
+    return owners_page(request, owner, "owner_link.html.j2", **own)
 
 
 @owner_router.get("/studies/{name}/check")
