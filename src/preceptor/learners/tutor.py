@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -24,7 +25,7 @@ from preceptor.learners.tutor_record import (
     after_answer,
     after_outcome,
     check_plausible,
-    replay,
+    round_by_round,
     round_faults,
     tests_shown,
 )
@@ -321,10 +322,31 @@ class Tutor(Value):
     @property
     def bank(self) -> FilterBank:
         """The filters, one per kind; derived from the record, and never saved."""
-        bank: FilterBank | None = self.__dict__.get("_bank_memory")
-        if bank is None:
-            bank = self.__dict__["_bank_memory"] = replay(_first_bank(self), self.record)
+        self.catch_up()
+        bank: FilterBank = self.__dict__["_bank_memory"]
         return bank
+
+    def catch_up(self, seconds: float = math.inf) -> bool:
+        """Follow the record for about this long at most; return whether all of it is followed.
+
+        Thousands of rounds take seconds. A process that serves several people can follow a long
+        record piece by piece; the next call continues.
+        """
+        memory, end = self.__dict__, time.monotonic() + seconds
+        if "_bank_memory" in memory:
+            return True
+        if "_catching_up" in memory:
+            rest, bank = memory["_catching_up"]
+        else:
+            bank = _first_bank(self)
+            rest = round_by_round(bank, self.record)
+        for bank in rest:
+            if time.monotonic() >= end:
+                memory["_catching_up"] = rest, bank
+                return False
+        memory["_bank_memory"] = bank
+        memory.pop("_catching_up", None)
+        return True
 
     @property
     def coefficients(self) -> FloatArray:

@@ -248,13 +248,6 @@ def round_by_round(bank: FilterBank, record: Sequence[TutorRound]) -> Iterator[F
         yield bank
 
 
-def replay(bank: FilterBank, record: Sequence[TutorRound]) -> FilterBank:
-    """Return the filters after a record."""
-    for after in round_by_round(bank, record):
-        bank = after
-    return bank
-
-
 def after_answer(bank: FilterBank, entry: TutorRound) -> FilterBank:
     """Return the filters after the answer of a round, if there was one."""
     if entry.answer is None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import preceptor as pr
+from preceptor.learners.tutor_record import TutorRound
+from preceptor.live.service import tutors
 from preceptor.live.service.access import Refusal
 from preceptor.live.service.guides import read_plan
 from preceptor.live.service.live import Advising, Snapshot
 from preceptor.live.service.pool import Pool, TookTooLong, Unwanted, WorkerDied
 from preceptor.live.service.records import PersonRecord
 from preceptor.live.service.settings import Settings
-from preceptor.live.service.tutors import advise
+from preceptor.live.service.tutors import advise, beliefs_of, believe
 from preceptor.live.store.people import AdvisedPerson
 from tests.live.service.servers import crowd_problem, said
 
@@ -64,6 +68,41 @@ def test_whoever_went_away_loses_their_turn():
         assert (pool.pids, pool.waiting) == ([], 0)
 
     asyncio.run(ask())
+
+
+def test_a_long_task_lets_others_in_between():
+    async def ask() -> None:
+        pool = Pool(1, "tests.live.service.long_tasks")
+        long = asyncio.create_task(pool.ask("long", {"left": 5}, 60.0))
+        await asyncio.sleep(0)  # it is first
+        short = await pool.ask("short", {}, 60.0)
+        assert not long.done()
+        assert (short, await long) == ({"turn": 3}, {"turn": 7})
+        await pool.end()
+
+    asyncio.run(ask())
+
+
+def test_a_long_record_is_followed_in_parts(monkeypatch):
+    """What a worker answers in the end is what a tutor says who follows the record in one go."""
+    problem = crowd_problem()
+    rng = np.random.default_rng(0)
+    rounds = [
+        TutorRound((0, 1), tuple(rng.normal(size=2).tolist()), float(rng.normal()), 1.0, i + 1)
+        for i in range(6)
+    ]
+    whole = dataclasses.replace(pr.Tutor(problem), record=tuple(rounds))
+    rows = [(i, each.to_dict()) for i, each in enumerate(rounds)]
+    monkeypatch.setattr(tutors, "_AT_ONCE", 0.0)
+    for seq in (40, 0):
+        news = {"after": 0, "seq": seq, "rounds": rows}
+        args, turns = {"plan": "1" * 64, "problem": problem.to_dict(), "who": f"w{seq}"}, 0
+        said_last = believe(**args, news=news)
+        while "more" in said_last:
+            turns += 1
+            said_last = believe(**{**args, "news": news, **said_last["more"]})
+        assert turns == len(rounds)
+        assert said_last == beliefs_of(whole)
 
 
 @pytest.fixture(scope="module")

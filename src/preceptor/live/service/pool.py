@@ -66,6 +66,8 @@ class Pool:
     ) -> dict[str, Any]:
         """Run a task as soon as a worker is idle; cancelling it kills the worker.
 
+        A task may return `more`, the arguments with which it goes on after other tasks.
+
         Parameters
         ----------
         task
@@ -73,7 +75,7 @@ class Pool:
         args
             Plain data.
         seconds
-            Time limit of the task, once it has started.
+            Time limit of the task, once it has started, or of each part of it.
         who
             The person it is about: it goes to the same worker as before if that is idle, because
             their tutor is cached there.
@@ -104,18 +106,22 @@ class Pool:
                 worker = self._preferred(who)
                 self._idle.remove(worker)
                 try:
-                    return await worker.ask(task, args, seconds)
+                    said = await worker.ask(task, args, seconds)
                 finally:
                     self._idle.append(worker)
+            while "more" in said:  # other tasks that wait for this worker have their turn first
+                said = await worker.ask(task, {**args, **said["more"]}, seconds)
+            return said
         finally:
             self.waiting -= 1
 
     def _preferred(self, who: str | None) -> _Worker:
         if who is not None:
             own = self._workers[zlib.crc32(who.encode()) % len(self._workers)]
-            if own in self._idle:
+            if own in self._idle and not own.is_busy:
                 return own
-        return next((each for each in self._idle if each.pid is not None), self._idle[0])
+        started = [each for each in self._idle if each.pid is not None]
+        return next((each for each in started if not each.is_busy), self._idle[0])
 
     async def tell_all(self, task: str, args: Mapping[str, Any]) -> None:
         """Run a task in every worker that is running; none is started for it."""
@@ -145,6 +151,10 @@ class _Worker:
     @property
     def pid(self) -> int | None:
         return None if self._process is None else self._process.pid
+
+    @property
+    def is_busy(self) -> bool:
+        return self._turn.locked()
 
     async def ask(self, task: str, args: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         async with self._turn:

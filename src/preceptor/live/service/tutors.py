@@ -121,6 +121,39 @@ def beliefs_of(tutor: Tutor) -> dict[str, Any]:
     }
 
 
+# Seconds that a worker follows a long record before others have a turn.
+_AT_ONCE = 0.5
+
+
+def _with_tutor(
+    work: Callable[[Tutor], dict[str, Any]],
+    plan: str,
+    problem: Mapping[str, Any],
+    who: str,
+    news: Mapping[str, Any],
+    policy: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The result of work with the tutor of a person after news of their record.
+
+    If the record before the news is not known here, the result says so ("forgot"); if there is more
+    of it to follow, with which arguments to go on ("more").
+    """
+
+    def first() -> Tutor:
+        given = Problem.from_dict(problem)
+        return Tutor(given) if policy is None else CaseAware.from_dict(policy).tutor(given)
+
+    record = _record(plan, who, news)
+    if record is None:
+        return {"forgot": True}
+    tutor = _TUTORS.of(first, plan, who, record)
+    if not tutor.catch_up(_AT_ONCE):
+        # A record without an event to name it by is told whole again.
+        known = {"after": news["seq"], "seq": news["seq"], "rounds": []}
+        return {"more": {"news": known} if news["seq"] else {}}
+    return work(tutor)
+
+
 def believe(
     plan: str,
     problem: Mapping[str, Any],
@@ -129,25 +162,7 @@ def believe(
     policy: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Beliefs of a person by their tutor; arguments are those of `advise`."""
-    tutor = _tutor(plan, problem, who, news, policy)
-    return {"forgot": True} if tutor is None else beliefs_of(tutor)
-
-
-def _tutor(
-    plan: str,
-    problem: Mapping[str, Any],
-    who: str,
-    news: Mapping[str, Any],
-    policy: Mapping[str, Any] | None,
-) -> Tutor | None:
-    """The tutor of a person after news of their record; None if it is not known here."""
-
-    def first() -> Tutor:
-        given = Problem.from_dict(problem)
-        return Tutor(given) if policy is None else CaseAware.from_dict(policy).tutor(given)
-
-    record = _record(plan, who, news)
-    return None if record is None else _TUTORS.of(first, plan, who, record)
+    return _with_tutor(beliefs_of, plan, problem, who, news, policy)
 
 
 def advise(
@@ -165,13 +180,14 @@ def advise(
     `news` are rounds that have changed `after` an event, by place, up to event `seq`; all of them
     after 0. `policy` is a `CaseAware`; the pool has results and outcome of each case.
     """
-    tutor = _tutor(plan, problem, who, news, policy)
-    if tutor is None:
-        return {"forgot": True}
-    case = None if known is None else [np.nan if each is None else each for each in known]
-    past = CasePool(*map(np.array, zip(*pool, strict=True))) if pool else None
-    said = tutor.recommendation(available, case=case, pool=past)
-    return {"columns": list(said.shown), "reason": said.reason, "case": said.case}
+
+    def chosen(tutor: Tutor) -> dict[str, Any]:
+        case = None if known is None else [np.nan if each is None else each for each in known]
+        past = CasePool(*map(np.array, zip(*pool, strict=True))) if pool else None
+        said = tutor.recommendation(available, case=case, pool=past)
+        return {"columns": list(said.shown), "reason": said.reason, "case": said.case}
+
+    return _with_tutor(chosen, plan, problem, who, news, policy)
 
 
 def forget(who: str) -> dict[str, Any]:
