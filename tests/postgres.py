@@ -21,31 +21,63 @@ def program(name: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join([*map(str, _FOLDERS), os.environ["PATH"]]))
 
 
+class Cluster:
+    """A cluster that can be stopped and started again.
+
+    Parameters
+    ----------
+    folder
+        For its data, its log and its socket.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.address = f"postgresql://preceptor@/postgres?host={folder}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        # It refuses to run as root.
+        user = "postgres" if os.getuid() == 0 else None
+        ready, there = str(program("pg_isready")), {"user": user, "cwd": self._folder}
+        data = self._folder / "data"
+        if not data.exists():
+            make = [program("initdb"), "-D", data, "-U", "preceptor", "-A", "trust", "-E", "UTF8"]
+            subprocess.run([*make, "--no-sync"], check=True, capture_output=True, **there)
+        serve = [program("postgres"), "-D", data, "-k", self._folder, "-c", "listen_addresses="]
+        with (self._folder / "log").open("a") as log:
+            self._process = subprocess.Popen(serve, stdout=log, stderr=log, **there)
+        _wait(ready, self._folder, self._process)
+
+    def stop_at_once(self) -> None:
+        """As `pg_ctl stop -m immediate`: nothing is finished or written to disk."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(timeout=60)
+
+
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    """An empty cluster, which ends with the block; skips where Postgres is not installed."""
+    if None in map(program, ("initdb", "postgres", "pg_isready")):
+        pytest.skip("Postgres is not installed (apt-get install postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="pr-pg-"))  # the socket's path must be short
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres")
+    made = Cluster(folder)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop_at_once()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def cluster() -> Iterator[str]:
     """The address of an empty cluster, which ends with the block; skips where there is none."""
-    initdb, postgres, ready = program("initdb"), program("postgres"), program("pg_isready")
-    if initdb is None or postgres is None or ready is None:
-        pytest.skip("Postgres is not installed (apt-get install postgresql)")
-    # It refuses to run as root, and the socket's path must be short.
-    user = "postgres" if os.getuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="pr-pg-"))
-    if user is not None:
-        shutil.chown(folder, user)
-    try:
-        make = [initdb, "-D", folder / "data", "-U", "preceptor", "-A", "trust", "-E", "UTF8"]
-        subprocess.run([*make, "--no-sync"], check=True, capture_output=True, user=user, cwd=folder)
-        serve = [postgres, "-D", folder / "data", "-k", folder, "-c", "listen_addresses="]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(serve, stdout=log, stderr=log, user=user, cwd=folder)
-        try:
-            _wait(ready, folder, process)
-            yield f"postgresql://preceptor@/postgres?host={folder}"
-        finally:
-            process.send_signal(signal.SIGQUIT)  # at once: nobody needs what is in it
-            process.wait(timeout=60)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with running_cluster() as made:
+        yield made.address
 
 
 def _wait(ready: str, folder: Path, process: subprocess.Popen[bytes]) -> None:
