@@ -1,10 +1,10 @@
-"""What the page on power shows: python docs/make_power.py sizes | decisive | level | picture.
+"""What the page on power shows: python docs/make_power.py sizes | decisive | level | deskilling.
 
 `sizes`: people per arm for a power of 0.8, measure by measure, from the effect among 400 people of
 a kind in each arm (`--quick`: 100). `decisive`: how people are read in the decisive experiment, by
 seeds that no choice of design has seen. `level`: how often every registered analysis finds
-something in people who do not learn (`level deskilling`: in one study). `picture`:
-assets/power.svg.
+something in people who do not learn (`level deskilling`: in one study). `deskilling [seeds]`: power
+of that template at its registered size. `picture`: assets/power.svg.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from body_fat import load_body_fat
@@ -22,6 +23,7 @@ import preceptor as pr
 from preceptor._base.files import parse_toml
 from preceptor._base.values import FloatArray
 from preceptor.learners.families import NONE
+from preceptor.live.study import simulated_people
 from preceptor.live.study.analysis import exclusion_reasons, run_registered_test, welch
 from preceptor.live.study.arms import make_arms
 from preceptor.live.study.measures import MEASURES, Records, answer_costs, trials_of
@@ -245,6 +247,28 @@ def level(share: float, only: str | None = None) -> None:
                   f"{' | '.join(row)} |", flush=True)  # fmt: skip
 
 
+def deskilling(seeds: int) -> None:
+    """Power of `deskilling` at its registered size; each seed has other cases and other people."""
+    data = data_of("deskilling")
+    size, found = data["people"] // len(data["arm"]), {}
+    for seed in range(1, seeds + 1):
+        study = Study.from_dict({**data, "seed": seed})
+        # One of every kind at every place: people of other seeds are others.
+        with patch.object(simulated_people, "DRAWS", 1):
+            cells = power(study, [size], simulations=50, seed=seed, workers=1).cells
+        for cell in cells:
+            found.setdefault(cell.kind, []).append(
+                (cell.power.share, cell.effect, cell.standardised)
+            )
+        print(f"seed {seed}: {found}", file=sys.stderr, flush=True)
+    print(f"| kind | power, {size} people per arm | effect | in sd |\n|---|---|---|---|")
+    for kind, rows in found.items():
+        table = np.array(rows)
+        means, errors = table.mean(axis=0), table.std(axis=0, ddof=1) / math.sqrt(seeds)
+        cells = (f"{m:.2f} ± {e:.2f}" for m, e in zip(means, errors, strict=True))
+        print(f"| {kind} | {' | '.join(cells)} |")
+
+
 def picture() -> None:
     """Power of the template with five tests, kind by kind."""
     data = data_of("plan-or-predictive")
@@ -263,5 +287,7 @@ if __name__ == "__main__":
     elif what == "level":
         named = [each for each in sys.argv[2:] if not each.startswith("--")]
         level(0.02 if few else 1.0, *named[:1])
+    elif what == "deskilling":
+        deskilling(int(sys.argv[2]) if len(sys.argv) > 2 else 6)
     else:
         picture()

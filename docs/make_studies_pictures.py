@@ -1,11 +1,11 @@
-"""The pictures of docs/participants.md: every kind of page, as a browser draws it.
+"""The pictures of docs/participants.md and docs/studies.md: pages, as a browser draws them.
 
 Those that the page shows are in docs/assets/studies; others are not kept.
 
     python docs/make_studies_pictures.py [folder]
 
-Needs Chromium. Goes through the decisive experiment as a participant would, on a site of its own
-that is thrown away at the end.
+Needs Chromium. Goes through the decisive experiment as a participant would, and looks at another
+study, in which bots take part, as its owner would; their sites are thrown away at the end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,17 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from preceptor.cli._serving import own_site
+from preceptor.cli._serving import own_server, own_site
+from preceptor.live.bots import StudyBots
+from preceptor.live.store.database import Store
+from preceptor.live.study.opening import open_study
 from preceptor.live.study.registration import template
 from preceptor.live.study.study import Study
+from preceptor.simulation.named import human_named
 
 FOLDER = Path(__file__).parent / "assets" / "studies"
 WIDE, PHONE = {"width": 640, "height": 560}, {"width": 320, "height": 568}
+LARGE = {"width": 900, "height": 700}
 OWNER = {
     "your name": "lab@example.org",
     "your institution": "the Example Institute",
@@ -205,6 +211,30 @@ def slider(browser: Browser, address: str, folder: Path) -> None:
     context.close()
 
 
+def owner(browser: Browser, folder: Path) -> None:
+    """The owner's pages of a study in which 20 bots took part, of whom some left."""
+    said = re.sub(r"\[\[([^\]\"]* [^\]\"]*)\]\]", _filled, template("plan-or-fixed"))
+    made = Study.from_dict(tomllib.loads(said))
+    with tempfile.TemporaryDirectory() as kept:
+        database = str(Path(kept) / "live.db")
+        with Store(database) as store:
+            open_study(store, made)
+        with own_server(database) as address:
+            human = human_named(made.problem, "delta-rule", 5.0)
+            StudyBots(f"{address}/s/{made.id}", 20, human, drop_out=0.3).play(connections=2)
+            there = f"{address}/studies/{made.id}"
+            context = browser.new_context(viewport=LARGE, reduced_motion="reduce")
+            walker = Walker(context.new_page(), address, folder, "owner-")
+            for name in ("allocation", "participants", "check", "registration"):
+                walker.page.goto(f"{there}/{name}?kind=bot")
+                walker.take(name)
+            for name, size in (("study", LARGE), ("phone", PHONE)):
+                walker.page.set_viewport_size(size)
+                walker.page.goto(f"{there}?kind=bot")
+                walker.take(name)
+            context.close()
+
+
 def main(folder: Path) -> None:
     """All pictures."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -217,6 +247,7 @@ def main(folder: Path) -> None:
             others(browser, address, folder)
         with own_site(study(answer="slider")) as address:
             slider(browser, address, folder)
+        owner(browser, folder)
         browser.close()
 
 

@@ -68,7 +68,9 @@ def test_ignoring_correlation_takes_hidden_tests_to_be_average():
 
 
 @pytest.mark.parametrize("fills", [1.0, 0.3])
-@pytest.mark.parametrize("name", [each for each in PERSON_NAMES if each not in ("crowd", "ignores")])
+@pytest.mark.parametrize(
+    "name", [each for each in PERSON_NAMES if each not in ("crowd", "ignores")]
+)
 def test_people_by_name_fill_in_hidden_tests_as_the_person_they_resemble(name, fills):
     """Also where that person does not learn by showings; nobody has learned anything yet."""
     omega = (1.0 - fills) * WORLD.covariance + fills * np.diag(np.diag(WORLD.covariance))
