@@ -338,8 +338,8 @@ async def people(request: Request, name: str) -> Response:
 
     seen = await live_of(request).store.reading(look)
     own = {"kind": kind, "label": KINDS[kind], "title": here.study.configuration.title}
-    own |= {"shows_arms": shows_arms, "ago": words_in("en").ago}
-    return owners_page(request, owner, "owner_participants.html.j2", **seen, **own)
+    more = {"shows_arms": shows_arms, "ago": words_in("en").ago}
+    return owners_page(request, owner, "owner_participants.html.j2", **seen, **own, **more)
 
 
 @owner_router.post("/studies/{name}/participants")
