@@ -327,10 +327,20 @@ class Tutor(Value):
         return bank
 
     def catch_up(self, seconds: float = math.inf) -> bool:
-        """Follow the record for about this long at most; return whether all of it is followed.
+        """Follow the record for some time; the next call continues.
 
         Thousands of rounds take seconds. A process that serves several people can follow a long
-        record piece by piece; the next call continues.
+        record piece by piece.
+
+        Parameters
+        ----------
+        seconds
+            About how long, at most.
+
+        Returns
+        -------
+        bool
+            Whether all of the record is followed.
         """
         memory, end = self.__dict__, time.monotonic() + seconds
         if "_bank_memory" in memory:
