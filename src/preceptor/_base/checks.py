@@ -35,6 +35,19 @@ def is_count(value: object, least: int) -> bool:
     )
 
 
+def count_faults(least: int, *, or_none: bool = False, **given: object) -> list[str]:
+    """A fault for each option, by name, that is not an integer of at least `least`.
+
+    >>> count_faults(1, rounds=0, people=3)
+    ['rounds: 0, must be a whole number of at least 1']
+    """
+    return [
+        f"{name}: {value!r}, must be a whole number of at least {least}"
+        for name, value in given.items()
+        if not (is_count(value, least) or (or_none and value is None))
+    ]
+
+
 def is_probability(value: object) -> bool:
     """Whether this is a number strictly between 0 and 1."""
     return is_number(value) and 0.0 < float(value) < 1.0  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from typing import Any, Protocol, Self, TypeVar
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.extensions import from_extra
 from preceptor._base.progress import UNCOUNTED
 from preceptor.errors import InvalidInput, NotApplicable
@@ -88,8 +88,7 @@ class LocalProcesses:
     """Worker processes on this machine, by default one per core."""
 
     def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and not is_count(workers, least=1):
-            raise InvalidInput(f"workers: {workers!r}, must be a whole number of at least 1")
+        InvalidInput.raise_if(count_faults(1, or_none=True, workers=workers))
         self.workers = workers or os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
 

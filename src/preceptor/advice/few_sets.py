@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.progress import Deadline
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import best_fixed_set, followed_rounds
@@ -47,8 +47,7 @@ FEW, LITTLE_MORE, _SECONDS = 3, 0.005, 3.0
 
 def check_simple(simple: int | None) -> None:
     """Raise `InvalidInput` if this is not a number of sets."""
-    if simple is not None and not is_count(simple, least=1):
-        raise InvalidInput(f"simple: {simple!r}, must be a whole number of at least 1")
+    InvalidInput.raise_if(count_faults(1, or_none=True, simple=simple))
 
 
 def plan_with_few_sets(free: Plan, most: int, *, deadline: Deadline, seed: int = 0) -> Plan:

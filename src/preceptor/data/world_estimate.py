@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import count_faults, is_number
 from preceptor._base.parallel import one_blas_thread
 from preceptor._base.progress import Deadline
 from preceptor._base.values import FloatArray, IntArray
@@ -508,8 +508,7 @@ def bootstrap_world(
     is proportional to one over the root of the number of cases, is scaled back (the "m out of n"
     bootstrap of Bickel, Götze and van Zwet 1997).
     """
-    if not is_count(replicates, least=2):
-        raise InvalidInput(f"replicates: {replicates!r}, must be a whole number of at least 2")
+    InvalidInput.raise_if(count_faults(2, replicates=replicates))
     units, world = fitted.world.units, fitted.world
     assert units is not None
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.parallel import one_blas_thread
 from preceptor._base.words import matches
 from preceptor.data.datasets import DataSet
@@ -177,9 +177,7 @@ def _options(covariance: Any, regression: Any, missing: Any, seed: int, link: st
             f"missing: {missing!r}, must be 'pairwise' or a scikit-learn imputer such as "
             "SimpleImputer()"
         )
-    if not is_count(seed, least=0):
-        faults.append(f"seed: {seed!r}, must be a whole number of at least 0")
-    InvalidInput.raise_if(faults)
+    InvalidInput.raise_if(faults + count_faults(0, seed=seed))
     return Recipe(missing=missing, seed=int(seed), **chosen)
 
 

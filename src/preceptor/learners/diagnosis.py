@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import count_faults, is_count, is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import listed
 from preceptor.data.log import Log
@@ -386,9 +386,7 @@ def diagnose(
         faults.append(f"people: {people!r}, must be a Crowd")
     elif people is not None and people.size != world.size:
         faults.append(f"people: about {people.size} tests, but the world has {world.size}")
-    if not is_count(simulated, least=1):
-        faults.append(f"simulated: {simulated!r}, must be a whole number of at least 1")
-    InvalidInput.raise_if(faults)
+    InvalidInput.raise_if(faults + count_faults(1, simulated=simulated))
     spread = USUAL_SCATTER * math.sqrt(world.outcome_variance) if scatter is None else scatter
     crowd = candidate_learners(world, initial) if people is None else people
     block = best_rounds(world, crowd, rounds, budget, spread, search=search, seed=seed)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.numerics import (
     discounted_sum,
     geometric_sum,
@@ -387,8 +387,7 @@ def schedule_of(
     problem: Problem, shown: Policy | Sequence[Sequence[int]], rounds: int | None
 ) -> list[TestSet]:
     """The sets of the first rounds, checked against the problem."""
-    if rounds is not None and not is_count(rounds, least=1):
-        raise InvalidInput(f"rounds: {rounds!r}, must be a whole number of at least 1")
+    InvalidInput.raise_if(count_faults(1, or_none=True, rounds=rounds))
     longest = problem.horizon
     if not isinstance(shown, Policy):
         sets = as_sets(shown)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import count_faults, is_number
 from preceptor._base.extensions import from_extra
 from preceptor._base.files import FaultCollector, read_text, write_text
 from preceptor._base.numerics import ROUNDING, total_weight
@@ -106,9 +106,7 @@ def _read_before(fields: dict[str, Any]) -> None:
     faults: list[str] = []
     if seen is not None:
         fields["seen_before"] = read_counts("seen_before", seen, faults, size)
-    if not is_count(rounds, least=0):
-        faults.append(f"rounds_before: {rounds!r}, must be a whole number of at least 0")
-    InvalidFile.raise_if(faults)
+    InvalidFile.raise_if(faults + count_faults(0, rounds_before=rounds))
 
 
 def _certificate(data: object) -> Certificate | LinearCertificate:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.values import IntArray, Kind
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.problem import Problem
@@ -77,8 +77,7 @@ def start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
 
 def checked_rounds(rounds: int) -> int:
     """Return the number of rounds, or raise if it is not valid."""
-    if not is_count(rounds, least=0):
-        raise InvalidPolicy(f"rounds: {rounds!r}, must be a whole number of at least 0")
+    InvalidPolicy.raise_if(count_faults(0, rounds=rounds))
     return int(rounds)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from preceptor._base.checks import is_count, is_number, parse_number
+from preceptor._base.checks import count_faults, is_count, is_number, parse_number
 from preceptor._base.words import listed
 from preceptor.errors import InvalidInput
 from preceptor.model.empirical_loss import DEGREES
@@ -300,9 +300,7 @@ class Scale:
     assume: Assumptions = field(default_factory=Assumptions)
 
     def __post_init__(self) -> None:
-        faults = []
-        if self.draws is not None and not is_count(self.draws, least=1):
-            faults.append(f"draws: {self.draws!r}, must be a whole number of at least 1")
+        faults = count_faults(1, or_none=True, draws=self.draws)
         for value in self.rho or ():
             if not 0.0 <= value < 1.0:
                 faults.append(f"rho: {value}, must be at least 0 and below 1")
@@ -311,9 +309,7 @@ class Scale:
             faults.append(f"rho: {', '.join(map(str, twice))} given more than once; once is enough")
         if self.rho is not None and not self.rho:
             faults.append("rho: no correlation given; give some, or leave it out")
-        if not is_count(self.seed, least=0):
-            faults.append(f"seed: {self.seed!r}, must be a whole number of at least 0")
-        InvalidInput.raise_if(faults)
+        InvalidInput.raise_if(faults + count_faults(0, seed=self.seed))
 
     def draws_or(self, usual: int) -> int:
         """Return the number of draws asked for, the usual one, or fewer in a quick pass.

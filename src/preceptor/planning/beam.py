@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import IntArray
 from preceptor.errors import InvalidInput, TooLarge
@@ -67,12 +67,7 @@ def solve_beam(
         A beam of this width does not fit in `memory_limit`.
     """
     started = time.perf_counter()
-    faults = [
-        f"{name}: {value!r}, must be a whole number of at least 1"
-        for name, value in (("width", width), ("layers", layers))
-        if value is not None and not is_count(value, least=1)
-    ]
-    InvalidInput.raise_if(faults)
+    InvalidInput.raise_if(count_faults(1, or_none=True, width=width, layers=layers))
     rounds = layers if layers is not None else DEFAULT_LAYERS
     if problem.horizon is not None:
         rounds = min(rounds, problem.horizon)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults, is_count
 from preceptor._base.parallel import one_blas_thread
 from preceptor._base.progress import Progress, Status, report
 from preceptor.errors import InvalidInput, InvalidProblem, NotApplicable
@@ -339,9 +339,7 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
         faults.append(f"max_kicks: {max_kicks!r}, must be a whole number of at least 0, or None")
     if max_kicks is None and time_limit is None:
         faults.append("time_limit: None needs max_kicks, or the search would never end")
-    if not is_count(seed, least=0):
-        faults.append(f"seed: {seed!r}, must be a whole number of at least 0")
-    InvalidInput.raise_if(faults)
+    InvalidInput.raise_if(faults + count_faults(0, seed=seed))
 
 
 def why_not_search(problem: Problem) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.extensions import installed_extensions
 from preceptor._base.many import chunk_for, run_many
 from preceptor._base.numerics import total_weight
@@ -207,8 +207,7 @@ def solve_many(
         raise InvalidInput(
             f"problems: item {index} is of type {type(given).__name__}, must be a Problem{more}"
         )
-    if workers is not None and not is_count(workers, least=1):
-        raise InvalidInput(f"workers: {workers!r}, must be a whole number of at least 1")
+    InvalidInput.raise_if(count_faults(1, or_none=True, workers=workers))
     if workers is None and len(todo) <= _CHUNK:
         workers = 1
     with executor_of(workers, cluster) as executor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.numerics import total_weight, weights
 from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray, IntArray
@@ -327,11 +327,7 @@ def charges(problem: Problem, answers: FloatArray, outcomes: FloatArray) -> Floa
 
 def check_request(problem: Problem, rounds: int, people: int) -> None:
     """Raise `InvalidInput` if this number of rounds or people cannot be played."""
-    faults = [
-        f"{name}: {value!r}, must be a whole number of at least 1"
-        for name, value in (("rounds", rounds), ("people", people))
-        if not is_count(value, least=1)
-    ]
+    faults = count_faults(1, rounds=rounds, people=people)
     if not faults and problem.horizon is not None and rounds > problem.horizon:
         faults.append(f"rounds: {rounds}, but the problem ends after {problem.horizon}")
     numbers = 0 if faults else int(people) * int(rounds) * problem.size

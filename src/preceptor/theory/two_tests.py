@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import count_faults, is_number
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget, Exactly
 from preceptor.model.policies import Alternating, Policy, Stationary
@@ -358,7 +358,7 @@ def switching_difference(pair: SymmetricPair, gap: int) -> float:
     >>> 0 < switching_difference(pair, 1) < switching_difference(pair, 2)
     True
     """
-    _check(gap)
+    InvalidInput.raise_if(count_faults(1, gap=gap))
     near, far = 1.0 - pair.discount, 1.0 - pair.discount / pair.alpha**2
     return (far - math.pow(pair.alpha, -2 * gap) * near) * keeping_advantage(pair) / (near * far)
 
@@ -388,7 +388,7 @@ def closing_weight(pair: SymmetricPair, gap: int) -> float:
     >>> closing_weight(SymmetricPair(correlation=0.8, alpha=2.0, discount=0.5), 2)   # 1 + 1.5/4
     1.375
     """
-    _check(gap)
+    InvalidInput.raise_if(count_faults(1, gap=gap))
     steps = np.arange(gap)
     # Added up rather than in closed form, which would divide two small numbers for δ near 1.
     inner = np.cumsum(np.power(pair.discount, steps.astype(np.float64)))
@@ -422,11 +422,6 @@ def keeping_difference(pair: SymmetricPair, gap: int) -> float:
     True
     """
     return -(1.0 - pair.alpha**-2) * closing_weight(pair, gap) * keeping_advantage(pair)
-
-
-def _check(gap: int) -> None:
-    if not is_count(gap, least=1):
-        raise InvalidInput(f"gap: {gap!r}, must be a whole number of at least 1")
 
 
 # Two tests of different weight: under every optimal policy one of them is left in the end.

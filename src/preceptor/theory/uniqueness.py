@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults
 from preceptor._base.words import many
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.model.long_run import tail_losses, tie_slack
@@ -189,8 +189,7 @@ def least_tail_margin(problem: Problem, showings: int = 3) -> TailMargin:
     >>> found.tie, found.sets
     (True, ((0,), (1,)))
     """
-    if not is_count(showings, least=0):
-        raise InvalidInput(f"showings: {showings!r}, must be a whole number of at least 0")
+    InvalidInput.raise_if(count_faults(0, showings=showings))
     # Σ_R (showings + 1)^(n - |R|) by the binomial theorem.
     tails = (showings + 2.0) ** problem.size
     if tails > 200_000:

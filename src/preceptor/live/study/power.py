@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from preceptor._base.checks import is_count
+from preceptor._base.checks import count_faults, is_count
 from preceptor._base.many import run_many
 from preceptor._base.parallel import Executor, executor_of
 from preceptor._base.progress import Progress
@@ -248,8 +248,7 @@ def power(
     faults = []
     if not people or not all(is_count(n, least=2) for n in people):
         faults.append(f"people: {list(people)}, must be whole numbers of at least 2")
-    if not is_count(simulations, least=10):
-        faults.append(f"simulations: {simulations!r}, must be a whole number of at least 10")
+    faults += count_faults(10, simulations=simulations)
     if not 0.0 < target < 1.0:
         faults.append(f"target: {target!r}, must be between 0 and 1")
     InvalidInput.raise_if(faults)
