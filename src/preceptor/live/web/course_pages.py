@@ -16,7 +16,6 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from preceptor._base.checks import parse_number, parse_share
 from preceptor.errors import InvalidInput
 from preceptor.live.ai_advice import ENOUGH, wrong_weights
 from preceptor.live.course import lesson as lessons
@@ -41,7 +40,7 @@ from preceptor.live.web.course_access import (
 )
 from preceptor.live.web.course_pictures import progress_picture, strip
 from preceptor.live.web.study_access import limit_rate, may_run_bots, must_be_same_site
-from preceptor.live.web.study_forms import Form, InvalidForm, text_of
+from preceptor.live.web.study_forms import Form, InvalidForm, read_answer, text_of
 
 course_router = APIRouter(include_in_schema=False)
 # Secrets as `courses.new_secret` makes them.
@@ -391,7 +390,9 @@ async def _next(visit: TraineeVisit, number: int) -> None:
 async def _answer(request: Request, visit: TraineeVisit, number: int, form: Form) -> Response:
     here, who, last = visit.here, visit.trainee.id, visit.lesson.last
     try:
-        given = _read_answer(here, form)
+        kind, unit = here.course.config.answer, here.course.config.look.unit
+        check = here.course.guide.words.answer
+        given = read_answer(here.words, kind, text_of(form, "answer"), check, unit=unit)
     except InvalidForm as unfit:
         if last is None or number != last.number or not last.is_open:
             return _to_now("already")
@@ -406,31 +407,6 @@ async def _answer(request: Request, visit: TraineeVisit, number: int, form: Form
         return _to_now("already")
     visit.live.metrics.rounds.labels(done.status).inc()
     return _to_now()
-
-
-def _read_answer(here: LiveCourse, form: Form) -> float:
-    """The answer of a form; raise `InvalidForm` with what is wrong."""
-    say, kind, typed = here.words.say, here.course.config.answer, text_of(form, "answer")
-    short = typed if len(typed) <= _QUOTED else typed[:_QUOTED] + "…"
-    if kind == "yes or no":
-        if typed not in ("0", "1"):
-            raise InvalidForm({"answer": say("bad_choice")})
-        return float(typed)
-    if not typed:
-        raise InvalidForm({"answer": say("empty_number")})
-    bad = say("bad_number", typed=short, example=say("number_example"))
-    try:
-        if kind == "percent":
-            share = parse_share(typed, in_percent=True)
-            bad = say("bad_percent", typed=short)
-            if not 0.0 <= share <= 1.0:
-                raise ValueError
-            return share
-        return here.course.guide.words.answer(
-            parse_number(typed, unit=here.course.config.look.unit)
-        )
-    except (ValueError, InvalidInput):
-        raise InvalidForm({"answer": bad}) from None
 
 
 def _to_now(note: str | None = None) -> Response:

@@ -228,7 +228,8 @@ def _answer(here: LiveStudy, step: Step, form: Form) -> CaseAnswer:
     sent_with: dict[str, Any] = {"elapsed": text_of(form, "elapsed")[:_LONGEST_TIME]}
     value = 0.0
     try:
-        value = _predicted(here, form)
+        look, check = here.study.configuration.outcome, here.guide.words.answer
+        value = read_answer(here.words, here.study.answer, text_of(form, "answer"), check, look)
     except InvalidForm as unfit:
         faults |= unfit.faults
     if scale is not None:
@@ -246,8 +247,15 @@ def _point(typed: str, size: int) -> int | None:
     return int(typed) if is_number and 1 <= int(typed) <= size else None
 
 
-def _predicted(here: LiveStudy, form: Form) -> float:
-    typed, kind, words = text_of(form, "answer"), here.study.answer, here.words
+def read_answer(
+    words: Words,
+    kind: str,
+    typed: str,
+    check: Callable[[float], float],
+    look: LookOfOutcome | None = None,
+    unit: str = "%",
+) -> float:
+    """An answer of this kind as typed; `check` refuses implausible numbers, `look` has limits."""
     if kind == "yes or no":
         if typed not in ("0", "1"):
             raise InvalidForm({"answer": words.say("bad_choice")})
@@ -257,10 +265,11 @@ def _predicted(here: LiveStudy, form: Form) -> float:
         if not 0.0 <= share <= 1.0:
             raise InvalidForm({"answer": words.say("bad_percent", typed=_short(typed))})
         return share
-    look = here.study.configuration.outcome
-    value = _within(words, _typed(words, typed, _number), typed, look)
+    value = _typed(words, typed, partial(parse_number, unit=unit))
+    if look is not None:
+        _within(words, value, typed, look)
     try:
-        return here.guide.words.answer(value)
+        return check(value)
     except InvalidInput:
         said = words.say("far_off", typed=_short(typed))
         raise InvalidForm({"answer": said}) from None
