@@ -185,7 +185,7 @@ def play_word(word, discount, keep, curves, model, m, record):
 
     Played until its distance from the limit orbit is negligible; the orbit is a geometric sum.
     `record` (rounds, n), as far as it goes, is filled with the exposure before each round. Returns
-    the cost, the rounds played, and the rounds after which it was near its orbit.
+    the cost and the rounds after which it was near its orbit.
     """
     members, sizes = model[1:3]
     first = curves[3]
@@ -227,7 +227,7 @@ def play_word(word, discount, keep, curves, model, m, record):
             near = played
         if weight * apart <= _SMALL * scale:
             break
-    return total + weight * cycle / (1.0 - far), played, near
+    return total + weight * cycle / (1.0 - far), near
 
 
 @jit

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,10 @@ from preceptor.people.set_readings import deviations_of
 
 if TYPE_CHECKING:
     from preceptor.people.by_showings import Exposed
+
+
+# A weighted distance from its limit, as a share of the first error, that a cost does not notice.
+_SMALL = 1e-14
 
 
 class _Code(IntEnum):
@@ -105,6 +110,9 @@ class Exposures(Stepwise):
         self._root = np.sqrt(np.array([curve.floor for curve in curves]))
         self._ends = self.first * np.sqrt(np.array([curve.limit for curve in curves]))
         self._table = np.empty((world.size, 0))
+        self._padded = self._table  # the table with its first column twice
+        self._settled = np.zeros(world.size)  # showings after which an error is at its limit
+        self._tails: dict[tuple[Tail, float], _EndlessTail] = {}
         self.exact_prices = self.forgetting == 0.0
         known = (Geometric, PowerLaw, Tabulated, OneShot)
         self.exact = self.exact_prices or all(type(curve) in known for curve in curves)
@@ -132,6 +140,10 @@ class Exposures(Stepwise):
             columns = np.arange(2 * most, dtype=np.float64)
             left = np.array([curve.retention(columns) for curve in self.person.curve_of])
             self._table = np.ascontiguousarray(self.first[:, None] * left)
+            apart = np.abs(self._table - self._ends[:, None])
+            moves = apart > _SMALL * np.abs(self.first).max(initial=0.0)
+            self._settled = np.where(moves, columns + 1.0, 0.0).max(axis=1)
+            self._padded = np.hstack([self._table[:, :1], self._table])
         curves = (self._code, self._rate, self._root, self.first, self._ends, self._table)
         return 1.0 - self.forgetting, curves, self.deviations.arrays
 
@@ -244,7 +256,11 @@ class Exposures(Stepwise):
         float
             Discounted to the first round of the tail, to machine precision.
         """
-        return self._tail_played(state, discount, tail, first, 0)[0] if tail else 0.0
+        if not tail:
+            return 0.0
+        if self.exact_prices:
+            return self._endless(tail, discount, first).cost(state.astype(np.int64))
+        return self._tail_played(state, discount, tail, first, 0)[0]
 
     def tail_adjoint(
         self, state: FloatArray, discount: float, tail: Tail, first: int = 0
@@ -252,10 +268,12 @@ class Exposures(Stepwise):
         """Return what one showing more or less of each test does to the cost of a tail."""
         from preceptor.people._exposure_kernels import take_back_word
 
+        if self.exact_prices:
+            return self._endless(tail, discount, first).adjoint(state.astype(np.int64))
         longest = tail_rounds(discount) + len(tail)
-        _, needed, end, record = self._tail_played(state, discount, tail, first, longest)
+        _, near, end, record = self._tail_played(state, discount, tail, first, longest)
         adjoint, arrays = np.zeros(self.adjoint_shape), self.arrays(first + longest)
-        take_back_word(positions_of(tail), discount, *arrays, end, record[:needed], adjoint)
+        take_back_word(positions_of(tail), discount, *arrays, end, record[:near], adjoint)
         return adjoint
 
     def _tail_played(
@@ -267,8 +285,18 @@ class Exposures(Stepwise):
         check_endless(discount)
         arrays = self.arrays(first + tail_rounds(discount) + len(tail))
         end, record = state.copy(), np.empty((recorded, state.size))
-        cost, played, near = play_word(positions_of(tail), discount, *arrays, end, record)
-        return float(cost), played if self.exact_prices else near, end, record
+        cost, near = play_word(positions_of(tail), discount, *arrays, end, record)
+        return float(cost), near, end, record
+
+    def _endless(self, tail: Tail, discount: float, first: int) -> _EndlessTail:
+        """A tail of someone who forgets nothing, with tables that are long enough."""
+        found = self._tails.get((tail, discount))
+        if found is None or found.first < first:
+            check_endless(discount)
+            self.arrays(first + tail_rounds(discount) + len(tail))
+            found = _EndlessTail(self, positions_of(tail), discount, first)
+            self._tails[tail, discount] = found
+        return found
 
     def orbit_losses(self, word: Tail) -> FloatArray:
         """Return the limiting losses of the rounds of a sequence of sets repeated forever.
@@ -300,7 +328,97 @@ class Exposures(Stepwise):
         return self.deviations.least.copy()
 
 
+class _EndlessTail:
+    """Sets that are repeated forever for someone who forgets nothing.
+
+    Only tests of these sets move, each by the same number of showings in every repetition, so their
+    errors in one round of all repetitions are a slice of the table of errors. Costs and prices are
+    discounted sums of products of such slices. Valid up to `first` rounds after the start.
+    """
+
+    def __init__(self, person: Exposures, word: IntArray, discount: float, first: int) -> None:
+        omega, members, sizes, least, bend, factor = person.deviations.arrays
+        # One showing less than none is none: the first column stands twice.
+        self.first, self._table = first, person._padded
+        shown = np.zeros((word.size, len(omega)), dtype=np.int64)
+        self._rounds = []  # F_s Ω[S,:], bend_s and least_s
+        for p, (s, k) in enumerate(zip(word, sizes[word], strict=True)):
+            tests = members[s, :k]
+            shown[p, tests] = 1
+            self._rounds.append((factor[s, :k, :k] @ omega[tests], bend[s, :k], float(least[s])))
+        self._moving = np.flatnonzero(shown.any(axis=0))
+        self._gains = shown.sum(axis=0)[self._moving]
+        self._before = (np.cumsum(shown, axis=0) - shown)[:, self._moving]
+        # One showing less must be at the limit, too.
+        self._settled = person._settled[self._moving] + 1.0
+        self._ends, self._discount = person._ends[self._moving], discount
+        self._weights = _weights_of_repetitions(discount, word.size)
+        self._forever = 1.0 / (1.0 - discount**word.size)
+
+    def _repeats(self, start: IntArray) -> int:
+        """Repetitions until no error moves any more, or none that counts."""
+        left = ((self._settled - start[self._moving]) / self._gains).max(initial=0.0)
+        return min(int(left) + 1, self._weights.size - 1)
+
+    def _errors(self, start: IntArray, p: int, repeats: int, shift: int = 0) -> FloatArray:
+        """Errors of the tests that move in round p of each repetition, and in the limit."""
+        errors = np.empty((self._moving.size, repeats + 1))
+        begin = start[self._moving] + self._before[p] + (1 + shift)
+        for j, (i, m, gain) in enumerate(zip(self._moving, begin, self._gains, strict=True)):
+            errors[j, :-1] = self._table[i, m : m + gain * repeats : gain]
+        errors[:, -1] = self._ends
+        return errors
+
+    def _still(self, start: IntArray, shift: int = 0) -> FloatArray:
+        """Errors of all tests, 0 for those that move."""
+        errors = self._table[np.arange(start.size), start + (1 + shift)]
+        errors[self._moving] = 0.0
+        return errors
+
+    def cost(self, start: IntArray) -> float:
+        """From these numbers of showings on, discounted to the first round."""
+        repeats, still, cost = self._repeats(start), self._still(start), 0.0
+        for p, (rows, bend, least) in enumerate(self._rounds):
+            errors = self._errors(start, p, repeats)
+            away = rows[:, self._moving] @ errors + (bend + rows @ still)[:, None]
+            squares = np.einsum("rt,rt->t", away, away)
+            played = squares[:-1] @ self._weights[:repeats]
+            later = squares[-1] * self._weights[repeats] * self._forever
+            cost += self._discount**p * (least * self._forever + played + later)
+        return float(cost)
+
+    def adjoint(self, start: IntArray) -> FloatArray:
+        """`lin` and `cross` of the kernels, in a row."""
+        n, k = start.size, self._moving.size
+        repeats, still = self._repeats(start), self._still(start)
+        weights = self._weights[: repeats + 1].copy()
+        weights[-1] *= self._forever
+        # How changes of all errors follow from 1 and from the changes of those that move.
+        lift = np.zeros((2, n, 1 + 2 * k))
+        for sign, shift in enumerate((1, -1)):
+            lift[sign, :, 0] = self._still(start, shift) - still
+            lift[sign, self._moving, 1 + sign * k + np.arange(k)] = 1.0
+        lin, cross = np.zeros((2, n)), np.zeros((3, n, n))
+        for p, (rows, bend, _) in enumerate(self._rounds):
+            errors = self._errors(start, p, repeats)
+            away = rows[:, self._moving] @ errors + (bend + rows @ still)[:, None]
+            changes = [self._errors(start, p, repeats, shift) - errors for shift in (1, -1)]
+            basis = np.concatenate([np.ones((1, repeats + 1)), *changes])
+            weighed = basis * (self._discount**p * weights)
+            pull, both, reading = weighed @ away.T, weighed @ basis.T, rows.T @ rows
+            lin += 2.0 * ((lift @ pull) * rows.T).sum(axis=2)
+            for c, (one, two) in enumerate(((0, 0), (0, 1), (1, 1))):
+                cross[c] += reading * (lift[one] @ both @ lift[two].T)
+        return np.concatenate([lin.ravel(), cross.ravel()])
+
+
+@lru_cache(maxsize=16)
+def _weights_of_repetitions(discount: float, length: int) -> FloatArray:
+    """Weight of each repetition of so many rounds, as long as it counts."""
+    repeats = tail_rounds(discount) // length + 2
+    return np.asarray(discount ** (length * np.arange(float(repeats))))
+
+
 def tail_rounds(discount: float) -> int:
     """Return an upper bound on the rounds of a tail played before its last repetition."""
-    small = 1e-14  # as `_SMALL` in the kernels
-    return 2 if discount <= 0.0 else math.ceil(math.log(small / 2.0) / math.log(discount)) + 2
+    return 2 if discount <= 0.0 else math.ceil(math.log(_SMALL / 2.0) / math.log(discount)) + 2

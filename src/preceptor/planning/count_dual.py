@@ -217,7 +217,8 @@ class SmoothedDual:
         )  # fmt: skip
         in_threads(lambda part: soft_pieces(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE)
         heat = temp * rounds_that_count(instance)
-        grad_stop, curve_stop = np.zeros((times.rows, 3 * n)), np.zeros((times.rows, n, 3, 3))
+        grad_stop = np.zeros((times.rows, 3 * n)) if second else None
+        curve_stop = np.zeros((times.rows, n, 3, 3)) if second else None
         stop = stopping(instance, times, theta, self.grid, heat, grad_stop, curve_stop)
         value, weight, stops = add_up(times, instance.discount, soft, stop, heat)
         merit = value + start_value(instance, theta)
@@ -287,22 +288,31 @@ def stopping(
     counts = instance.every_count if counts is None else counts
     largest = np.zeros(times.rows)
     for i, cap in enumerate(instance.caps):
-        last = np.minimum(times.row_reach, cap)[:, None]
-        psi = instance.basis[i, np.concatenate([np.minimum(counts, last), last], axis=1)]
-        phi = np.einsum("rmc,rc->rm", psi, theta[:, i])
-        phi[:, :-1][counts >= last] = -np.inf
-        most = phi.max(axis=1)
+        last = np.minimum(times.row_reach, cap)
+        below = counts[counts < last.max()]
+        psi, psi_last = instance.basis[i, below], instance.basis[i, last]
+        phi = theta[:, i] @ psi.T
+        phi[below >= last[:, None]] = -np.inf
+        phi_last = (theta[:, i] * psi_last).sum(axis=1)
+        most = np.maximum(phi.max(axis=1, initial=-np.inf), phi_last)
         largest += most
+        if not heat:
+            continue
+        wide = np.exp((phi - most[:, None]) / (WIDE * heat))
+        wide_last = np.exp((phi_last - most) / (WIDE * heat))
+        narrow, narrow_last = wide * wide * wide, wide_last**WIDE  # cubes cost less than exp
+        total = narrow.sum(axis=1) + narrow_last
+        largest += heat * np.log(total)
         if grad is None or curve is None:
             continue
-        weight = np.exp((phi - most[:, None]) / heat)
-        total = weight.sum(axis=1)
-        largest += heat * np.log(total)
-        grad[:, 3 * i : 3 * i + 3] = -np.einsum("rm,rmc->rc", weight, psi) / total[:, None]
-        weight = np.exp((phi - most[:, None]) / (WIDE * heat))
-        weight /= weight.sum(axis=1, keepdims=True)
-        off = psi - np.einsum("rm,rmc->rc", weight, psi)[:, None]
-        curve[:, i] = np.einsum("rm,rmc,rmd->rcd", weight, off, off) / (WIDE * heat)
+        mean = (narrow @ psi + narrow_last[:, None] * psi_last) / total[:, None]
+        grad[:, 3 * i : 3 * i + 3] = -mean
+        total = wide.sum(axis=1) + wide_last
+        mean = (wide @ psi + wide_last[:, None] * psi_last) / total[:, None]
+        squares = (wide @ (psi[:, :, None] * psi[:, None]).reshape(-1, 9)).reshape(-1, 3, 3)
+        squares += wide_last[:, None, None] * psi_last[:, :, None] * psi_last[:, None]
+        spread = squares / total[:, None, None] - mean[:, :, None] * mean[:, None]
+        curve[:, i] = spread / (WIDE * heat)
     cost = np.array([instance.stop_cost(t) for t in range(instance.length + 1)])
     return np.asarray(cost - largest[times.row])
 

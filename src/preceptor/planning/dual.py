@@ -272,9 +272,9 @@ def conduct(
                 iterations += 1
                 if dual.proves_each_step:
                     prove(temp * loss)
-                # A temperature is finished once a step predicts a gain of less than a fifth of it
+                # A temperature is finished once a step predicts a gain of less than a tenth of it
                 # per round.
-                if gain < 0.2 * temp * loss * rounds:
+                if gain < 0.1 * temp * loss * rounds:
                     break
             if best is None or not dual.proves_each_step:
                 prove(temp * loss)

@@ -26,6 +26,8 @@ Ending = Literal["complete", "time_limit", "stopped"]
 
 # Minimum width of a beam.
 LEAST_WIDTH = 8
+# Bounds that are ranked; ranking all of them took 8% of a proof with ten tests.
+_RANKED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +263,10 @@ def _next_layer(
     if not finite.size:
         return _Layer(layer.counts[:0], layer.prefix[:0], layer.bounds[:0]), np.inf
     # Three children are considered for each that is kept: many of them have equal counts.
-    room = 3 * width
-    cut = np.partition(finite, room - 1)[room - 1] if finite.size > room else np.inf
+    # How many exactly does not matter, so a sample of the bounds is ranked.
+    room, every = 3 * width, 1 + finite.size // _RANKED
+    rank = room // every
+    cut = np.partition(finite[::every], rank)[rank] if finite.size > room + every else np.inf
     merged = merge(layer.counts, F, instance.members, actions, most, cut)
     bounds, dropped = merged.best, merged.dropped
     chosen = np.arange(bounds.size)

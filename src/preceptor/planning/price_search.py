@@ -418,15 +418,15 @@ class ScheduleSearch:
             descent = Descent(priced, ids, self.sets, infinite, self.tails)
             search = _Search(descent, objective, np.random.default_rng(self.seed), improved)
             search.know_fixed(people, self.discount, known)
-            begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
+            begun = [fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
             if len(people) == 1:
                 begun.append(search.greedy(people[0]))
-            begun += [_fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
+            begun += [fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
             return search.run(begun, followed, max_kicks)
 
     def always(self, position: int) -> tuple[IntArray, Tail]:
         """One set throughout, as a schedule and its tail."""
-        return _fitted([position], (), self.rounds, self.infinite)
+        return fitted([position], (), self.rounds, self.infinite)
 
     def costs(self, schedule: IntArray, tail: Tail) -> FloatArray:
         """Cost of a plan for each person (people,)."""
@@ -466,7 +466,7 @@ class _Search:
             if place and self.priced.stop():
                 few = few[:place]
                 break
-            schedule, tail = _fitted([s], (), self.rounds, self.descent.infinite)
+            schedule, tail = fitted([s], (), self.rounds, self.descent.infinite)
             totals[s] = [person.total(schedule, discount, tail) for person in people]
         self.descent.fixed = self._ordered(totals)[: len(few)] + ranked[len(few) :]
         # Sets that are good in the long run may be too costly at the start.
@@ -487,7 +487,7 @@ class _Search:
             losses = [person.losses(np.array([*schedule, s]))[-1] for s in few]
             schedule += [few[int(np.argmin(losses))]] * hold
             hold = max(len(schedule), 1)
-        return _fitted(schedule, (), self.rounds, self.descent.infinite)
+        return fitted(schedule, (), self.rounds, self.descent.infinite)
 
     def run(
         self, starts: list[tuple[IntArray, Tail]], followed: int, max_kicks: int
@@ -659,7 +659,7 @@ class _Search:
         return True
 
 
-def _fitted(
+def fitted(
     schedule: Sequence[int] | IntArray, tail: Tail, rounds: int, infinite: bool
 ) -> tuple[IntArray, Tail]:
     """A start cut to `rounds`, or extended by its tail or its last set."""

@@ -26,6 +26,7 @@ from preceptor.model.plan import Plan
 from preceptor.model.policies import Policy
 from preceptor.model.problem import Problem
 from preceptor.model.risks import SquaredError
+from preceptor.model.sets import TestSet
 from preceptor.people.crowd import Crowd
 from preceptor.planning.anytime import SearchEffort, Stop, Watch, never, watching
 from preceptor.planning.bounds import floor_over_all_sets, instant_bound
@@ -46,6 +47,7 @@ from preceptor.planning.price_search import (
     ScheduleSearch,
     SearchResult,
     Start,
+    fitted,
     policy_of,
     searched_rounds,
 )
@@ -111,8 +113,10 @@ def solve_search(
     if why_not:
         raise NotApplicable(f"search: {why_not}")
 
-    def plan_within(small: Problem, seconds: float, known: Policy | None = None) -> Plan:
-        effort = SearchEffort(clock, max_kicks, seed, progress)
+    def plan_within(
+        small: Problem, seconds: float, known: Policy | None = None, kicks: int | None = max_kicks
+    ) -> Plan:
+        effort = SearchEffort(clock, kicks, seed, progress)
         if isinstance(problem.learner, Crowd):
             return solve_for_crowd(small, effort, seconds, objective or "regret")
         starts = [] if known is None else [_start_from(small, known)]
@@ -257,11 +261,11 @@ def settled_policy(problem: Problem, found: SearchResult) -> Policy:
 
 def plan_among_candidates(
     problem: Problem,
-    plan_within: Callable[[Problem, float, Policy | None], Plan],
+    plan_within: Callable[..., Plan],
     watch: Watch,
     progress: Progress | None,
 ) -> Plan:
-    """Plan with candidate sets, add the neighbours of the sets in the plan, and repeat.
+    """Plan with candidate sets, add sets that may improve the plan, and repeat.
 
     `plan_within` solves a problem with listed sets within some seconds, starting from a policy if
     one is given. The bound covers all sets.
@@ -269,41 +273,68 @@ def plan_among_candidates(
     # First, since its time is known in advance; the search takes the time that is left.
     with watch.proving():
         floor = floor_over_all_sets(problem, watch.share(_FLOOR_SHARE))
+        if problem.learns_by_showings and not shape_of(problem).too_many_sets:
+            floor = max(floor, instant_bound(problem, watch))
     candidates = first_candidates(problem, watch.until(CLIMB_SHARE))
 
-    # Neighbours of the sets in the plan join the candidates a few times; planning for a crowd
-    # takes too long to be repeated.
-    turns = 1 if isinstance(problem.learner, Crowd) else 6
+    # Others join the candidates a few times; planning for a crowd takes too long to be repeated.
+    turns = 1 if isinstance(problem.learner, Crowd) else 12
     best: Plan | None = None
 
-    def planned(seconds: float) -> Plan:
+    def planned(seconds: float, *kicks: int) -> Plan:
         small = with_sets(problem, candidates)
         known = None if best is None else best.policy
-        return plan_within(small, max(seconds, _LEAST_SECONDS), known)
+        return plan_within(small, max(seconds, _LEAST_SECONDS), known, *kicks)
 
     for turn in range(turns):
-        # Some time is kept for evaluation and for finding neighbours.
+        # Some time is kept for evaluation and for finding other sets. Until no others help, a
+        # schedule is not kicked out of its local optimum.
         share, before = _USED * watch.left / (turns - turn), watch.seconds
-        plan = planned(share)
+        plan = planned(share) if turn == turns - 1 else planned(share, 0)
         took, known = watch.seconds - before, np.inf if best is None else best.value
         best = plan if best is None else _better(best, plan)
         report(progress, "widening", done=(turn + 1) / turns, value=best.value)
         # Half a search is worth little.
         if best.status is Status.INTERRUPTED or watch.interrupted or watch.left < 0.5 * took:
             break
-        used = set(best.policy.used_sets())
-        new = candidates | neighbours(problem, used)
-        if new == candidates or best.value >= known * (1 - 1e-6):
-            if np.isfinite(watch.left):  # no neighbour helps; a longer search may
+        used, until = set(best.policy.used_sets()), watch.until(CLIMB_SHARE)
+        if problem.learns_by_showings and not shape_of(problem).too_many_sets:
+            new = candidates | cheapest_sets(problem, best.policy, until)
+        else:
+            near = candidates | neighbours(problem, used)
+            new = used | most_promising(problem, near, 3 * KEPT, until)
+        if new <= candidates or best.value >= known * (1 - 1e-6):
+            if np.isfinite(watch.left):  # none of them helps; a longer search may
                 best = _better(best, planned(_USED * watch.left))
             break
-        candidates = used | most_promising(problem, new, 3 * KEPT, watch.until(CLIMB_SHARE))
+        candidates = new
     assert best is not None
     return replace(
-        _over_all_sets(problem, best, len(candidates), floor, watch),
+        _over_all_sets(problem, best, len(candidates), floor),
         seconds=watch.seconds,
         proved=watch.proved,
     )
+
+
+def cheapest_sets(problem: Problem, policy: Policy, stop: Stop) -> set[TestSet]:
+    """Of all sets, those with the lowest prices in some rounds of a plan, the first ones densely.
+
+    The plan is the best at each of these rounds if it shows the cheapest set.
+    """
+    rounds = searched_rounds(problem)
+    schedule, tail = fitted(*_start_from(problem, policy), rounds, problem.horizon is None)
+    walk = problem.learner.expectation(problem.world, problem.sets, problem.start).walk(
+        rounds, problem.discount
+    )
+    walk.forward(schedule, tail)
+    every, found = np.arange(len(problem.sets)), set()
+    # Backward, as adjoints are; twenty sets of each of forty rounds are about 3 KEPT.
+    for t in np.unique(np.geomspace(1, rounds, 40).astype(np.int64))[::-1] - 1:
+        if stop():
+            break
+        few = np.argpartition(walk.prices(int(t), every), 20)[:20]
+        found |= {problem.sets[int(i)] for i in few}
+    return found
 
 
 def _better(best: Plan, plan: Plan) -> Plan:
@@ -311,13 +342,8 @@ def _better(best: Plan, plan: Plan) -> Plan:
     return plan if plan.value < best.value else replace(best, status=plan.status)
 
 
-def _over_all_sets(
-    problem: Problem, plan: Plan, candidates: int, floor: float, watch: Watch
-) -> Plan:
+def _over_all_sets(problem: Problem, plan: Plan, candidates: int, floor: float) -> Plan:
     """The same policy for the whole problem, with a bound that holds for every set."""
-    if problem.learns_by_showings and not shape_of(problem).too_many_sets:
-        with watch.proving():
-            floor = max(floor, instant_bound(problem, watch))
     note = (
         f"Planned with {candidates:,} promising sets out of {problem.budget.count(problem.size):,}"
         "; the lower bound covers all of them."
