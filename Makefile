@@ -56,7 +56,7 @@ test-kernels: $(VENV)/.dev ## run the kernels as plain Python on tiny instances,
 # In one process: tests share the files. What no test prints any more goes.
 snapshots: $(VENV)/.dev ## keep what commands print now (tests/cli/snapshots), after a change that is meant
 	rm -f tests/*/snapshots/*.txt
-	$(BIN)/python -m pytest --quiet --update-snapshots $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --quiet -m "not slow" --update-snapshots $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff check

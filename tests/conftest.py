@@ -1,6 +1,8 @@
 """Shared by all tests: how many random examples there are, and which dice they come from."""
 
+import random
 import re
+from collections import defaultdict
 
 import pytest
 from hypothesis import settings
@@ -53,6 +55,23 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.full)
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.dice)
+    _leave_most_of_many(items)
+
+
+def _leave_most_of_many(items):
+    """Of a test marked `few(n)`, n cases stay in the fast suite; the others become `full`."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for name, found in cases.items():
+        # As many of a function wherever it is collected, and always the same ones.
+        found.sort(key=lambda item: item.nodeid)
+        (most,) = found[0].get_closest_marker("few").args
+        kept = random.Random(name).sample(found, min(most, len(found)))
+        for item in found:
+            if item not in kept:
+                item.add_marker(pytest.mark.full)
 
 
 @pytest.hookimpl(optionalhook=True)

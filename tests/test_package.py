@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import preceptor as pr
 import preceptor.errors
 from tests.registries import restored
@@ -55,9 +57,16 @@ def test_every_module_can_be_imported():
         importlib.import_module(name)
 
 
-def test_examples_in_docstrings_run():
+PARTS = sorted({path.stem for path in Path(pr.__file__).parent.glob("[!_]*")} | {"_base"})
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize("part", PARTS)
+def test_examples_in_docstrings_run(part):
     failed = []
-    for name in filter(has_examples, modules()):
+    inside = [name for name in modules() if f"{name}.".startswith(f"preceptor.{part}.")]
+    assert inside
+    for name in filter(has_examples, inside):
         with restored():
             results = doctest.testmod(importlib.import_module(name))  # it prints what is wrong
         if results.failed or not results.attempted:

@@ -74,6 +74,7 @@ NO_NUMBERS = [True, "x", [], {}, [{}], ["x", "x"], [None], {"kind": "x"}]
 NUMBERS = [-1, -0.5, 0, 0.5, 1, 1.5, 7, [-1], [0.5]]
 
 
+@pytest.mark.few(8)
 @files
 def test_the_schema_refuses_what_is_of_the_wrong_type(data):
     VALIDATOR.validate(data)
@@ -88,6 +89,7 @@ def test_the_schema_refuses_what_is_of_the_wrong_type(data):
     assert refused > 80
 
 
+@pytest.mark.few(8)
 @files
 def test_the_schema_refuses_numbers_that_are_out_of_range(data):
     refused = 0

@@ -49,6 +49,7 @@ def best_with(problem, sets):
     return min(pr.evaluate(problem, pr.ExploreThenCommit(o[:-1], o[-1])) for o in orders)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_two_sets_are_the_best_two_there_are(problem):
     free = pr.solve(problem, time_limit=1.0)
@@ -113,6 +114,7 @@ def test_a_number_of_sets_is_a_whole_number(wrong):
         check_simple(wrong)
 
 
+@pytest.mark.full
 def test_three_sets_are_offered_only_where_they_cost_little_more():
     plans = {}
     for seed in (0, 5):

@@ -55,6 +55,7 @@ def test_time_that_widening_leaves_goes_into_a_longer_search():
     assert all(seconds < 200.0 for seconds in given[:-2])
 
 
+@pytest.mark.full
 def test_changed_assumptions_look_at_promising_sets_and_bound_over_all(monkeypatch):
     plan = pr.solve(PROBLEM, "stationary")
     whole, none_missed = sensitivity_until(plan, deadline=Deadline(None))

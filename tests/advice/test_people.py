@@ -71,6 +71,7 @@ def test_by_showings_is_what_it_was():
     assert advice.plan.to_dict() | {"seconds": 0} == direct.to_dict() | {"seconds": 0}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_kind_can_be_asked_for(kind):
     # Those who are no faster or slower than others take no half-life.
@@ -157,6 +158,7 @@ def test_random_orders_are_followed_person_by_person():
     assert found.value == pytest.approx(np.mean(losses, axis=0) @ 0.9 ** np.arange(12))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("person", "changes"),
     [

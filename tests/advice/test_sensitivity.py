@@ -106,6 +106,7 @@ def test_planning_again_finds_what_a_wrong_assumption_costs():
     assert pr.evaluate(problem, improved(problem, never)) < 1.02 * best
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "problem",
     [

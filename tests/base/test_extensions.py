@@ -139,6 +139,7 @@ def test_a_problem_file_names_a_curve_and_a_method_of_another_package(python):
     assert first["lower_bound"] <= best["value"] <= first["value"]
 
 
+@pytest.mark.full
 def test_what_cannot_be_loaded_is_named_where_a_name_is_missing(python):
     done = python("-m", "preceptor", "solve", "unheard-of.toml")
     assert done.returncode == 2
@@ -151,6 +152,7 @@ def test_what_cannot_be_loaded_is_named_where_a_name_is_missing(python):
     )
 
 
+@pytest.mark.full
 def test_lists_hold_what_works_and_say_what_does_not(python):
     methods = python("-m", "preceptor", "methods")
     assert methods.returncode == 0
@@ -173,6 +175,7 @@ for name, solver in SOLVERS.items(): print(name, solver.summary, solver.proves)
 """
 
 
+@pytest.mark.full
 def test_nothing_is_loaded_before_it_is_asked_for(python):
     code = """
 import sys, preceptor as pr

@@ -163,6 +163,7 @@ def test_a_run_killed_in_its_first_line_goes_on(tmp_path, content):
     assert [json.loads(line)["cell"] for line in path.read_text().splitlines()] == ["4"]
 
 
+@pytest.mark.full
 def test_chunks_leave_something_for_everybody():
     assert chunk_for(100, Serial(), 16) == 16
     two = LocalProcesses(2)

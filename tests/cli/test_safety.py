@@ -206,6 +206,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.full
 def test_a_small_file_cannot_exhaust_the_machine(tmp_path):
     commands = []
     for name, (_, write) in BAD_FILES.items():

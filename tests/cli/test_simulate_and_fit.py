@@ -10,6 +10,7 @@ from preceptor.data.log import Log
 from tests.cli.conftest import no_traceback
 
 
+@pytest.mark.full
 def test_what_simulate_writes_can_be_fitted(run, tmp_path):
     """A yes/no column, one of 0 and 1, a category, and an outcome of two values."""
     rng = np.random.default_rng(0)
@@ -39,6 +40,7 @@ def test_steps_of_the_delta_rule_are_said_in_words():
     assert "moves by 2.33% of the surprise times its result" in said
 
 
+@pytest.mark.full
 def test_an_assistant_that_looks_at_cases_is_compared_and_written(run, cases):
     options = ("--tests", 1, "--cases", 20, "--person", "by-showings", "--no-report")
     assert run("plan", cases, "--outcome", "y", *options).exit_code == 0

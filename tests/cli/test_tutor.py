@@ -75,6 +75,7 @@ def test_a_session_shows_asks_tells_and_keeps(teach, run, cases, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"cases.csv", "ann.csv"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("looks", ["pool", "case", "nothing"])
 def test_what_is_shown_is_what_a_tutor_advises_who_sees_the_same_log(teach, run, cases, looks):
     text = done(teach("why", *ANSWERS, options=("--rounds", 6, "--looks", looks)))

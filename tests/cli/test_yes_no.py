@@ -98,6 +98,7 @@ PLAN = ("plan", "cases.csv", "--outcome", "state", "--positive", "ill", "--tests
         "--person", "by-showings", "--cases", 12)  # fmt: skip
 
 
+@pytest.mark.full
 def test_a_table_becomes_a_plan_in_misses_and_false_alarms(run, cases, tmp_path):
     said = " ".join(run(*PLAN, "--miss-cost", 5).stdout.split())
     assert "Cost per 100 cases (a miss costs 5, a false alarm 1): " in said

@@ -42,6 +42,7 @@ def test_a_part_of_a_large_table_predicts_like_all_of_it(monkeypatch, gaps):
     assert_allclose(fit_world(X, y).r_squared, whole, atol=0.04)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
 def test_a_bootstrap_of_part_of_the_cases_is_as_sure_as_one_of_all(monkeypatch, gaps):
     X, y = cases(1_500, 4, gaps)

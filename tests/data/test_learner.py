@@ -37,6 +37,7 @@ def log_of(name="geometric", seed=1, **how):
     return simulate(WORLD, initial=INITIAL, retention=CURVES[name], rng=rng, **how)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CURVES)
 def test_known_people_are_recovered(name):
     log = log_of(name, seed=7, people=8, rounds=120, dial=0.35, bias=0.4)
@@ -90,6 +91,7 @@ def test_nothing_hidden_says_nothing_about_imputation():
     assert "impute" not in doubts(fit_learner(WORLD, log, imputation=0.5))
 
 
+@pytest.mark.full
 def test_noise_alone_makes_no_person():
     rng = np.random.default_rng(8)
     log = simulate(

@@ -20,6 +20,7 @@ def in_words(yes: object, no: object) -> dict[str, list]:
     return columns(y=[yes if ill else no for ill in ILL])
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, dict], ids=lambda make: str(make))
 @pytest.mark.parametrize(
     ("one", "zero"),

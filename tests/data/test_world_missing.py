@@ -7,6 +7,7 @@ from preceptor.data.world_fitting import fit_world
 from tests.strategies import covariance
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rows", "gaps"), [(200, 0.1), (200, 0.3), (800, 0.3)])
 def test_noise_is_not_underestimated_when_values_are_missing(rows, gaps):
     """Nine tenths of the variance explained; shrunken moments would find too little noise here."""

@@ -26,6 +26,7 @@ def log_of(rng, *, decided, link="probit", rounds=200, people=3, **how):
                     people=people, **{**known, **how})  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("link", LINKS)
 def test_a_learner_is_found_again_from_probabilities(link):
     log = log_of(np.random.default_rng(1), decided=False, link=link)
@@ -39,6 +40,7 @@ def test_a_learner_is_found_again_from_probabilities(link):
     assert not fitted.decided_
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("link", LINKS)
 def test_a_learner_is_found_again_from_decisions(link):
     log = log_of(np.random.default_rng(2), decided=True, link=link, rounds=250, people=4)

@@ -109,6 +109,7 @@ def test_held_out_numbers_are_those_of_scikit_learn():
     assert 0.8 < slope < 1.2
 
 
+@pytest.mark.full
 def test_a_part_of_a_large_table_says_what_all_of_it_says(monkeypatch):
     tests, yes = drawn(3_000, np.random.default_rng(7))
     whole, part = fit_world(tests, yes), fit_world(tests, yes)

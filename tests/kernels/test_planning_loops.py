@@ -184,6 +184,7 @@ TRIED = ["plain", "both at a price", "Huber", "learns ever slower", "imputes hal
 TRIED += ["exactly one", "absolute error", "losses from a sample"]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("rounds", ["4 rounds", "no end"])
 @pytest.mark.parametrize("name", TRIED)
 def test_tiny_plans_of_every_method_say_the_truth(name, rounds):

@@ -23,6 +23,7 @@ OUTER = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 @pytest.mark.parametrize(
     "how",

@@ -215,6 +215,7 @@ def test_no_rule_is_below_the_optimum():
             assert np.all(lattice.value(tau * frozen) >= optimum - 1e-10)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("correlation", [0.2, 0.8])
 def test_blind_optimum_case_aware_optimum_and_clairvoyant_are_in_this_order(correlation):
     problem = paper_problem(correlation)
@@ -401,6 +402,7 @@ def test_three_tests_are_bounded_closely():
     assert found.gap - 2.0 * found.capping_error / found.lower_bound < 0.01
 
 
+@pytest.mark.full
 def test_the_plan_can_be_played_and_costs_what_it_says():
     """Cases come from the world, not from the bank; a large bank makes the difference small."""
     problem = problem_of(1, discount=0.9)

@@ -105,6 +105,7 @@ def test_prices_of_known_cases_are_those_of_moves(name):
             assert now[c, s] == pytest.approx(answer, abs=1e-12)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("known", [(), (1,), (0, 2), (0, 1, 2, 3)])
 @pytest.mark.parametrize("name", PEOPLE)
 def test_prices_of_a_live_case_are_averages_over_what_is_not_known(name, known):

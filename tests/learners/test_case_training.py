@@ -134,6 +134,7 @@ def test_balance_keeps_outcomes_near_their_mean_for_people_who_remember_cases():
     assert errors[0.5] < errors[0.0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("link", ["logistic", "probit"])
 @pytest.mark.parametrize("kappa", [0.0, 1.0])
 def test_prices_of_yes_no_cases_rank_like_the_real_log_loss(kappa, link):

@@ -36,6 +36,7 @@ def design_of(record, person):
     return rows / record.test_sds, offsets / record.outcome_sd, level
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in LOOPED])
 def test_a_compiled_design_is_what_following_the_person_gives(name, record):
     family, rounds = FAMILIES[name], FilledRounds.of(record, DIALS)
@@ -123,6 +124,7 @@ def test_the_person_of_a_point_answers_as_the_design_says(record):
                 acting.feedback(columns, values, record.outcomes[t])
 
 
+@pytest.mark.full
 def test_a_level_that_follows_surprises_by_a_plain_loop(record):
     rounds, rate = FilledRounds.of(record, (0.3,)), 0.2
     x, y = rounds.filled[0], record.standard_outcomes

@@ -45,6 +45,7 @@ def told_apart(steps, crowd, people=600):
     return np.mean([v.question for v in found.verdicts], axis=0)
 
 
+@pytest.mark.full
 def test_the_decisive_design_is_right_in_four_of_five_after_forty_rounds():
     # 0.816 ± 0.004 of 12,000 other people; it depends on the weak test, which has no weight here:
     # 0.92 at a weight of -0.2, 0.68 at 0.2 (docs/make_diagnosis.py weak)

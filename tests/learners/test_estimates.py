@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
@@ -20,6 +21,7 @@ def test_a_mixture_has_the_quantiles_of_its_draws():
     assert_allclose(found.mean, 1.4)
 
 
+@pytest.mark.full
 def test_intervals_cover_at_their_rate():
     """People drawn from the prior; 4 standard errors around 95 %."""
     hits = {"scatter": [], "initial": []}

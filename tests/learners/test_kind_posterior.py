@@ -160,6 +160,7 @@ def test_groups_are_found_by_how_weights_move():
     )
 
 
+@pytest.mark.full
 def test_a_log_reads_the_same_wherever_and_goes_on_after_a_stop(tmp_path):
     from preceptor.simulation.choosing import RandomOrder
     from preceptor.simulation.rollouts import rollout

@@ -43,6 +43,7 @@ def found(person, risk, rounds=200, people=3, **options):
     return {name: np.mean([each[name] for each in shares]) for name in shares[0]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("risk", "rounds"), [(pr.Brier(), 100), (pr.Decision(), 250), (pr.Decision(3.0, 1.0), 250)]
 )

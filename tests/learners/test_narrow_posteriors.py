@@ -74,6 +74,7 @@ def compare(weighed, name, within=0.1):
     assert_allclose([cells.total, cells.early_total], by_a_finer_grid(weighed, name), atol=within)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("scatter", SCATTERS)
 @pytest.mark.parametrize("group", ["by showings", "by outcomes"])
 def test_one_parameter_is_summed_as_by_a_finer_grid(group, scatter):
@@ -84,6 +85,7 @@ def test_one_parameter_is_summed_as_by_a_finer_grid(group, scatter):
         compare(weighed, name)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("scatter", SCATTERS)
 @pytest.mark.parametrize(
     ("group", "name"),

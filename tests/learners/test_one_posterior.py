@@ -81,6 +81,7 @@ def test_a_tutor_and_a_log_read_with_its_crowd_agree(record):
         assert_allclose(read.members[name], share, rtol=1e-8)
 
 
+@pytest.mark.full
 def test_a_slip_does_not_decide_and_they_still_agree(record):
     """One answer a thousand standard deviations off counts as twenty."""
     answers = record.answers.copy()
@@ -95,6 +96,7 @@ def test_a_slip_does_not_decide_and_they_still_agree(record):
     assert_allclose(list(read.members.values()), list(bounded.members.values()), rtol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("decided", "most"), [(False, 0.05), (True, 0.08)])
 def test_where_the_outcome_is_yes_or_no_they_agree_closely(decided, most):
     """Online, outcome learners are linearised elsewhere, and decisions replaced by moments."""
@@ -114,6 +116,7 @@ def test_where_the_outcome_is_yes_or_no_they_agree_closely(decided, most):
     assert max(off) < most
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("decided", [False, True])
 def test_three_doors_of_a_log_of_yes_and_no(decided):
     world = yes_no_world()
@@ -175,6 +178,7 @@ def check(said, true, held, least):
     assert held.mean() > least
 
 
+@pytest.mark.full
 def test_a_few_people_from_the_prior_are_what_they_are_said_to_be():
     rng = np.random.default_rng(5)
     drawn = [draw(40, rng, FEW) for _ in range(60)]
@@ -189,6 +193,7 @@ def test_stated_probabilities_are_frequencies(rounds):
     check(*reliability(drawn, NAMES), least=0.93)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "scatter", "rounds", "least"),
     [("exemplar", 0.1, 80, 0.9), ("exemplar", 0.3, 80, 0.5), ("capped", 0.1, 160, 0.3)],

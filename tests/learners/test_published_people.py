@@ -154,6 +154,7 @@ def test_the_level_coefficient_is_that_of_a_plain_regression():
     assert level_test(world, log).past.coefficient == pytest.approx(expected)
 
 
+@pytest.mark.full
 def test_knowledge_that_people_bring_is_not_taken_for_learning():
     """First weights are measured on people who were never told."""
     world, log = learner_of_levels(0.0, told=False, people=8, rounds=40)
@@ -166,6 +167,7 @@ def test_knowledge_that_people_bring_is_not_taken_for_learning():
     assert "made up (placebo)" in people_tables([found])
 
 
+@pytest.mark.full
 def test_the_command_prints_tables_of_what_is_there(tmp_path, capsys):
     from preceptor.cli import people
 
@@ -181,6 +183,7 @@ def test_the_command_prints_tables_of_what_is_there(tmp_path, capsys):
 # --- the files themselves ---
 
 
+@pytest.mark.full
 def test_levels_of_lin_2020_follow_outcomes_only_where_they_are_told():
     """Another analysis of these data found t = 5.4 and 6.0, and -1.9 and -0.3 without feedback."""
     arms = published("lin2020_compas.csv")

@@ -69,6 +69,7 @@ def test_the_coefficient_is_that_of_a_plain_regression():
     assert found.coefficient == pytest.approx(slopes[-1], rel=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

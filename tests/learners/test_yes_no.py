@@ -114,6 +114,7 @@ def test_decisions_are_weighed_as_choices():
     assert found.group == "by outcomes"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("decided", [False, True])
 def test_the_push_test_sees_who_follows_outcomes(decided):
     world, rng = world_of(), np.random.default_rng(6)

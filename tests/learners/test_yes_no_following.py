@@ -92,6 +92,7 @@ def followed(world, kind, played, *, decided=False, threshold=0.5):
     return filtered.weights, np.sqrt(np.diag(filtered.covariance))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("kind", ["none", "showings", "delta"])
 @pytest.mark.parametrize("decided", [False, True])

@@ -184,6 +184,7 @@ def by_hand(grouped: pr.Problem, budget) -> pr.Problem:
     return grouped.replace(world=plain, budget=pr.Listed(sets, price=price))
 
 
+@pytest.mark.few(6)
 @by_budget
 @pytest.mark.parametrize("seed", range(3))
 def test_an_exact_plan_is_the_best_of_all_sequences(budget, seed):
@@ -195,6 +196,7 @@ def test_an_exact_plan_is_the_best_of_all_sequences(budget, seed):
         assert (1 in shown) == (3 in shown)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("method", ["stationary", "truncated", "lattice", "search", "certified"])
 @pytest.mark.parametrize("name", ["exactly two at a price", "costs"])
 def test_every_solver_plans_groups_as_it_plans_listed_sets(name, method):

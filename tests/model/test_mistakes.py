@@ -37,6 +37,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("task", PROBLEMS.values(), ids=PROBLEMS)
 def test_losses_under_other_costs_tell_the_same(task):
     """Two ways to the same shares: a closed form, and differences of losses."""

@@ -69,6 +69,7 @@ def test_drawn_cases_have_the_right_moments():
     assert np.array_equal(cases.features, again.features)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.99, -0.6])
 def test_beta_copula_has_beta_marginals_and_the_covariance_it_claims(rho):
     world = pr.World.beta_copula([1.0, 1.0], rho)

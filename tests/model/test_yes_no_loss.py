@@ -29,6 +29,7 @@ def problem_of(seed, risk, link="probit", **changes):
     return pr.Problem(world, person, risk=risk, **options)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("risk", RISKS, ids=str)
 def test_tables_are_as_good_as_they_say(risk, link):

@@ -79,6 +79,7 @@ def less(monkeypatch):
     ))  # fmt: skip
 
 
+@pytest.mark.few(3)
 @each
 def test_nothing_changed_is_what_it_always_was(name):
     digest, rows, sums = BEFORE[name]
@@ -108,6 +109,7 @@ def test_a_change_makes_other_cells(name, changed):
     assert not usual & set(keys)
 
 
+@pytest.mark.few(2)
 @each
 def test_everything_can_be_changed_at_once_and_is_drawn_and_told(name):
     experiment, scale = EXPERIMENTS[name], scale_of(**CHANGES[name])

@@ -77,6 +77,7 @@ def test_there_is_one_experiment_for_each_section_of_the_paper():
     assert set(NAMES) == set(PARTS)
 
 
+@pytest.mark.few(3)
 @each
 def test_the_table_has_its_parts_and_columns(reproduced, name):
     frame = reproduced(name).result.frame
@@ -154,6 +155,7 @@ def drawn(figure):
     return figure
 
 
+@pytest.mark.few(3)
 @each
 def test_the_figure_says_what_it_shows_and_legends_cover_nothing(reproduced, name):
     result = reproduced(name).result
@@ -193,6 +195,7 @@ def test_lines_are_the_means_of_the_table(reproduced):
         assert_allclose(lines[f"α = {alpha:.2f}"].get_ydata(), expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     ["stationary", "action-map", "theorems", pytest.param("exploration", marks=pytest.mark.full)],
@@ -327,6 +330,7 @@ def test_a_correlation_given_twice_is_refused_or_run_once(name):
         assert len(set(keys)) == len(keys), sweep.name
 
 
+@pytest.mark.full
 def test_one_more_experiment_leaves_the_others_in_the_report(tmp_path):
     scale = Scale(draws=1, rho=(0.5, 0.99), quick=True)
     for name in ("theorems", "action-map"):

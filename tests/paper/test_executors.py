@@ -41,6 +41,7 @@ def two():
         yield executor
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", ["action-map", pytest.param("misspecification", marks=pytest.mark.full)]
 )
@@ -58,6 +59,7 @@ def test_rows_come_in_the_order_of_the_grid(two):
     assert run_sweeps([sweep], executor=two).equals(run_sweeps([sweep]))
 
 
+@pytest.mark.full
 def test_a_worker_killed_during_the_run_costs_only_time(two):
     sweep = tasks.sweep(tasks.slow_numbers, draws=15, pause=0.02)
     progress, killed = killing_one_after(12)
@@ -74,6 +76,7 @@ def test_a_worker_that_dies_by_itself_costs_only_time(two, tmp_path):
     assert frame.drop(columns="marker").equals(run_sweeps([tasks.sweep(draws=4)]))
 
 
+@pytest.mark.full
 def test_a_worker_killed_between_sweeps_costs_only_time(two):
     first = dict(two.run(math.sqrt, [4.0, 9.0]))
     os.kill(workers()[0], signal.SIGKILL)
@@ -107,6 +110,7 @@ def test_a_wrong_task_is_reported_not_repeated(two):
     assert dict(two.run(math.sqrt, [4.0])) == {4.0: 2.0}
 
 
+@pytest.mark.full
 def test_processes_end_with_the_block():
     others = workers()
     with LocalProcesses(2) as executor:

@@ -57,6 +57,7 @@ def test_best_fixed_set_against_the_plain_program(budget, number):
     assert row["excess"] < row["retained"] - 1.0 < 90.0  # else this would compare little
 
 
+@pytest.mark.full
 def test_the_task_plans_for_600_rounds():
     setting = {"budget": "exactly", "alpha": 1.10, "discount": 0.99, "rho": 0.99}
     (row,) = stationary.task(setting, seed_of(0))
@@ -68,6 +69,7 @@ def test_the_task_plans_for_600_rounds():
     assert_allclose(row["retained"], 100 * best / fixed, rtol=1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("budget", [pr.AtMost(2), pr.Exactly(2), pr.AtMost(1)], ids=str)
 @pytest.mark.parametrize("number", range(2))
 def test_the_plain_program_against_the_planner_and_every_sequence(budget, number):
@@ -89,6 +91,7 @@ def test_the_plain_program_says_what_it_is_not_for():
             algorithm1(problem)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("n", "k", "budget", "horizon"),
     [(2, 1, "exactly", 8), (2, 1, "at most", 5), (3, 2, "exactly", 5), (3, 2, "at most", 3)],

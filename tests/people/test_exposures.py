@@ -93,6 +93,7 @@ def test_prices_are_exact_for_every_curve_if_nothing_is_forgotten(name, tail):
         walk.step_back(t, int(schedule[t]))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("forgetting", [0.02, 0.1])

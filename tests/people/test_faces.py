@@ -50,6 +50,7 @@ def test_every_kind_of_the_package_has_examples():
     assert own == set(EXAMPLES)
 
 
+@pytest.mark.few(10)
 @everybody
 def test_expected_losses_are_those_of_people_who_act(person):
     parts = one_expected(person)
@@ -72,6 +73,7 @@ def test_whoever_is_not_exact_says_so(person):
         assert each.exact == (each.accuracy == "")
 
 
+@pytest.mark.few(8)
 @everybody
 def test_evaluate_and_rollout_agree(person):
     from preceptor import simulation

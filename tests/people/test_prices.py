@@ -53,6 +53,7 @@ def problem_of(kind, outcome, budget):
     )
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("outcome", OUTCOMES)
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_prices_are_added_to_what_a_policy_costs(kind, outcome):
@@ -63,6 +64,7 @@ def test_prices_are_added_to_what_a_policy_costs(kind, outcome):
     assert priced - free == pytest.approx(CHARGED, rel=1e-7)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("outcome", OUTCOMES)
 @pytest.mark.parametrize("kind", [kind for kind in EVERY_KIND if kind != "crowd"])
 def test_walks_and_floors_have_them_too(kind, outcome):
@@ -100,6 +102,7 @@ def test_plans_cost_what_simulated_people_cost(kind, outcome):
     assert abs(rolled.total - plan.value) <= 4.0 * rolled.total_error + allowed * plan.value
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("person", [
     pr.Bayesian([0.2, 1.3], prior_variance=1.0, noise_variance=0.3),
     pr.OwnPerson(Disguised(), [0.0, 0.0, 0.0], copies=40),

@@ -63,6 +63,7 @@ def test_a_true_level_that_no_outcome_moves_is_a_known_one(person):
         known.feedback((0, 2), values, outcome)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("risk", YES_NO_RISKS.values(), ids=YES_NO_RISKS)
 @pytest.mark.parametrize("link", YES_NO)
 def test_a_true_level_of_yes_no_answers_is_a_known_one(link, risk):

@@ -27,6 +27,7 @@ def sessions_of(world, people, rounds, seed=3):
     return Sessions.hiding(SETS, which, whole)
 
 
+@pytest.mark.few(20)
 @everybody
 @links
 def test_everybody_keeps_to_the_protocol(person, link):
@@ -165,6 +166,7 @@ def test_given_the_record_the_map_touches_what_is_learned(person, link):
         state = after
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", YES_NO_RISKS)
 def test_rollouts_charge_answers(name):
     risk = YES_NO_RISKS[name]

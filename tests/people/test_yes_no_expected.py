@@ -63,6 +63,7 @@ def must_agree(person, world, risk):
         assert np.all(np.abs(losses - charges.mean(axis=0)) <= 4.5 * error + 1e-3)
 
 
+@pytest.mark.few(16)
 @individuals
 @risks
 def test_expected_losses_are_those_of_people_who_act(person, risk):
@@ -89,6 +90,7 @@ def test_people_by_showings_cost_what_the_closed_form_says(person, risk):
     assert_allclose(expected.floors(), problem.oracle.floors(), atol=1e-9)
 
 
+@pytest.mark.few(30)
 @individuals
 @risks
 def test_totals_add_up_losses_and_tails(person, risk):
@@ -108,6 +110,7 @@ SMOOTH = {name: person for name, person in INDIVIDUALS.items() if name[:-2] != "
 SMOOTH = {name: p for name, p in SMOOTH.items() if name not in ("by-showings-3", "by-showings-4")}
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("person", SMOOTH.values(), ids=SMOOTH)
 @risks
 def test_prices_are_about_what_a_changed_schedule_costs(person, risk):
@@ -195,6 +198,7 @@ def test_forgetting_nothing_is_learning_by_showings():
     assert_allclose(plain.losses(SCHEDULE), forgets.losses(SCHEDULE), atol=1e-14)
 
 
+@pytest.mark.few(3)
 @one_each
 def test_everybody_keeps_the_promises_of_a_person(person):
     check_person(person, PROBIT, risk=pr.Brier())

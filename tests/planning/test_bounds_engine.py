@@ -37,6 +37,7 @@ def assert_encloses(instance, bound, beam, slack=1e-9):
     assert low <= beam.value + slack
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     ("seed", "signs"),

@@ -84,6 +84,7 @@ def test_plans_of_other_methods_are_verified_too(method, changes):
     assert pr.verify(pr.solve(problem, method), problem).ok
 
 
+@pytest.mark.full
 def test_target_gap_ends_it_and_status_is_honest():
     problem = seeded(3, 1, 0.8, discount=0.8)
     plan = pr.solve(problem, "certified", target_gap=0.05, time_limit=60.0)
@@ -102,6 +103,7 @@ def test_progress_tells_value_bound_and_gap():
     assert any(update.gap is not None for update in seen)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -85,6 +85,7 @@ def test_exact_work_is_given_up(work):
         work(Watch(1e-9))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("method", ["certified", "auto"])
 @pytest.mark.parametrize(
     "problem",

@@ -29,6 +29,7 @@ from tests.planning.exact import (
 )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("seed", "n", "sizes", "horizon"),
     [(0, 3, (0, 1, 2), None), (1, 4, (2,), None), (2, 3, (1,), 9)],

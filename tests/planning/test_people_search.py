@@ -29,6 +29,7 @@ def quickly(problem, **options):
     return pr.solve(problem, "search", max_kicks=2, time_limit=None, **options)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("horizon", [12, None])
 def test_every_kind_is_planned_for(kind, horizon):
@@ -114,6 +115,7 @@ def test_showings_before_mean_nothing_to_a_delta_rule():
         small_problem(EXAMPLES["delta-rule"][0], start=(1, 0, 0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("draw", [0, 1])
 def test_people_by_showings_are_planned_for_as_well_as_certified_does(draw):
     problem = random_problem(draw)
@@ -122,6 +124,7 @@ def test_people_by_showings_are_planned_for_as_well_as_certified_does(draw):
     assert found.value <= proven.value * 1.001
 
 
+@pytest.mark.full
 def test_who_forgets_is_kept_in_practice():
     problem = random_problem(0).replace(horizon=150)
     paper = pr.solve(problem, "search", max_kicks=5, time_limit=None).policy
@@ -130,6 +133,7 @@ def test_who_forgets_is_kept_in_practice():
     assert own.value < 0.92 * pr.evaluate(forgetful, paper)
 
 
+@pytest.mark.full
 def test_who_forgets_is_shown_a_word_over_and_over():
     # Three equal tests, one at a time: whichever is hidden fades.
     world = pr.World.equicorrelated([1.0, 1.0, 1.0], 0.3)
@@ -252,6 +256,7 @@ def test_regrets_that_were_changed_are_found_out():
         assert not pr.verify(forged).ok, name
 
 
+@pytest.mark.full
 def test_the_worst_regret_is_not_left_to_other_objectives():
     rng = np.random.default_rng(12)
     world, beliefs = pr.World.equicorrelated(rng.normal(size=4), 0.8), rng.normal(size=4)

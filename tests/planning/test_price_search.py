@@ -43,6 +43,7 @@ def test_best_of_all_schedules():
     assert np.mean(np.array(excess) < 1e-9) >= 0.95
 
 
+@pytest.mark.full
 def test_best_of_all_schedules_for_every_kind():
     """The kinds of the package, with their own expectations and prices."""
     sets = pr.Exactly(1).sets(3)
@@ -60,6 +61,7 @@ def test_best_of_all_schedules_for_every_kind():
     assert np.mean(np.array(list(excess.values())) < 1e-9) >= 0.95, excess
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", INDIVIDUALS)
 def test_costs_of_a_plan_are_those_of_a_replay(name):
     """For every setting of every kind, finite or not."""

@@ -37,6 +37,7 @@ def test_infinite_plans_lie_above_the_lattice(problem):
     assert plan.value <= pr.solve(problem, "stationary").value + slack
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("size", "k", "rho", "best"), [(2, 1, 0.99, 11.49281), (3, 2, 0.99, 3.46309)]
 )
@@ -70,6 +71,7 @@ def test_ctrl_c_returns_the_best_so_far():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.full
 def test_a_hundred_tests_five_at_a_time():
     rng = np.random.default_rng(0)
     world = pr.World.equicorrelated(rng.uniform(0, 1, 100), 0.9)
@@ -136,6 +138,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 @pytest.mark.parametrize("horizon", [9, None])
 def test_finds_what_is_best(learner, horizon):

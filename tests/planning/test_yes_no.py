@@ -45,6 +45,7 @@ def best_of_all(problem):
     return best
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("link", ["probit", "logistic"])
 @pytest.mark.parametrize("risk", RISKS, ids=str)
 def test_the_exact_planner_against_every_sequence(risk, link):
@@ -77,6 +78,7 @@ def test_without_end_the_lattice_agrees_with_a_long_plan(risk):
     assert plan.value <= fixed.value + 1e-9
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("risk", RISKS, ids=str)
 def test_plans_are_verified_by_brute_integration(risk):
     plan = pr.solve(diagnosis(5, risk), "finite")

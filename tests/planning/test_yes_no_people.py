@@ -40,6 +40,7 @@ def test_search_finds_the_best_of_all_schedules(kind, risk):
     assert plan.lower_bound <= best
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_planned_for_without_end(kind):
     problem = small_problem(EXAMPLES[kind][0], pr.Decision(2.0, 1.0))
@@ -57,6 +58,7 @@ def test_a_bayesian_is_planned_for_by_copies():
     assert "200 simulated people" in " ".join(plan.notes)
 
 
+@pytest.mark.full
 def test_a_robust_plan_for_the_default_crowd():
     """One plan for everybody whom nothing is known about, on a world with five tests."""
     rng = np.random.default_rng(5)

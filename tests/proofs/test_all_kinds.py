@@ -169,6 +169,7 @@ def check_honest(plan):
     return found
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("kind", "yes_no"), QUICK)
 def test_where_only_one_set_is_allowed_its_cost_is_the_bound(kind, yes_no):
     plan = plan_for(kind, yes_no, 0, one_set=True, horizon=3)
@@ -177,6 +178,7 @@ def test_where_only_one_set_is_allowed_its_cost_is_the_bound(kind, yes_no):
     assert not pr.verify(above).bound_ok
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("kind", "yes_no"), QUICK)
 def test_an_honest_plan_stands(kind, yes_no):
     check_honest(plan_for(kind, yes_no, 1))
@@ -232,6 +234,7 @@ def check_tampered(plan, share):
     return count
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tampered_plan_is_refused(kind):
     plan = plan_for(kind, False, 3, horizon=4)
@@ -283,6 +286,7 @@ def simulated(problem, policy, people=10_000, seed=1):
     return totals.mean(), totals.std() / np.sqrt(people)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("kind", "yes_no"),
     [(kind, False) for kind in PEOPLE if kind != "own"] + [("folding", True), ("Bayesian", True)],

@@ -40,6 +40,7 @@ def test_it_accepts_errors_that_are_gone():
     assert proven_again(instance, bound)[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("alpha", [1.1, 2.0])
 def test_fast_learners_with_many_rounds_to_come_are_accepted(alpha):
     """Their last round, which repeats, once was minimised so badly that the check failed."""
@@ -123,6 +124,7 @@ def hand_made(problem, rounds, seed=0):
     return Certificate(theta, np.array([rounds, 4, rounds]), minima, 0.0)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("horizon", [None, 5])
 @pytest.mark.parametrize("risk", [pr.SquaredError(), pr.AbsoluteError(), pr.Huber(0.5)])
 def test_any_potentials_prove_no_more_than_the_optimum(horizon, risk):

@@ -29,6 +29,7 @@ METHODS = (
 )  # fmt: skip
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("horizon", [None, 4])
 @examples(20)
@@ -104,6 +105,7 @@ def hurry(monkeypatch):
 KINDS = ("finite", "truncated", "lattice", "instant", "errors", "counts")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_is_accepted_as_it_is_and_from_a_file(plans, kind):
     for plan in (plans[kind], pr.Plan.from_json(plans[kind].to_json())):
@@ -111,6 +113,7 @@ def test_each_is_accepted_as_it_is_and_from_a_file(plans, kind):
         assert found.ok, found.in_words()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_changed_value_bound_policy_or_problem_is_refused(plans, kind, hurry):
     plan = plans[kind]
@@ -178,6 +181,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kind", ["errors", "counts"])
 @pytest.mark.parametrize("what", TAMPERED)
 def test_every_number_of_a_certificate_matters(plans, kind, what, hurry):

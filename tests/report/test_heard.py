@@ -11,11 +11,10 @@ from preceptor.model.evaluation import losses_along
 from preceptor.report import figures, schedule_view
 from preceptor.report.charts import escaped
 from preceptor.report.figures import correlations_alt_text, lines_alt_text
-from preceptor.report.html import render_report
 from preceptor.report.phrases import scale_of
 from preceptor.report.schedule_view import abridged, rounds_shown
 from tests.report.test_figures import PLAN, POLICIES, PROBLEM, plan_of
-from tests.report.test_html import Page
+from tests.report.test_html import Page, page_of_plan
 from tests.report.test_people import with_regrets
 from tests.report.test_session import PAGE as SESSION
 from tests.report.test_session import TUTOR
@@ -91,9 +90,9 @@ def test_few_things_are_told_one_by_one():
     assert abridged([*nine, "9"], "test").endswith("7 and 2 more tests")
 
 
-@pytest.mark.parametrize("page", [render_report(PLAN), SESSION], ids=["plan", "session"])
+@pytest.mark.parametrize("page", [page_of_plan, lambda: SESSION], ids=["plan", "session"])
 def test_every_picture_has_numbers_to_hear(page):
-    pictures = [given for tag, given in Page(page).attributes if tag == "svg"]
+    pictures = [given for tag, given in Page(page()).attributes if tag == "svg"]
     assert len(pictures) >= 4
     for given in pictures:
         assert given["role"] == "img"

@@ -10,10 +10,9 @@ import pytest
 import preceptor as pr
 from preceptor import report as room
 from preceptor.report import figures, palette, schedule_view
-from preceptor.report.html import render_report
 from preceptor.report.palette import BACKGROUNDS, EVERYTHING, MARKS, RULE, WORDS, contrast
 from preceptor.report.schedule_view import colours_of, places_of
-from tests.report.test_html import PLAN
+from tests.report.test_html import PLAN, page_of_plan
 
 FOLDER = Path(room.__file__).parent
 SCHEMES = ("light", "dark")
@@ -64,7 +63,7 @@ def test_neighbours_differ():
 
 
 def test_dark_screens_replace_every_colour_and_paper_stays_white():
-    page = render_report(PLAN)
+    page = page_of_plan()
     sheet = page[page.index("<style>") : page.index("</style>")]
     dark = sheet[sheet.index("@media screen and (prefers-color-scheme: dark)") :]
     dark = dark[: dark.index("\n}")]
@@ -114,7 +113,7 @@ def test_a_test_has_one_colour_in_pictures_and_beside_its_name():
     colours = colours_of(PLAN.problem.world, PLAN.policy.schedule(30))
     for svg in (schedule_view.timeline(PLAN), figures.learning(PLAN)):
         assert set(colours.values()) <= set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', svg))
-    page = render_report(PLAN)
+    page = page_of_plan()
     chips = dict(re.findall(r'<span class="chip (chip-\d)"></span><bdi>([^<]+)</bdi></th>', page))
     numbers = {f"chip-{i}": colour for i, colour in enumerate(palette.TESTS, start=1)}
     found = {name: numbers[chip].light for chip, name in chips.items()}

@@ -203,6 +203,7 @@ def test_the_report_of_a_crowd():
         assert name in page
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("person", [pr.DeltaRule(INITIAL, 0.1), pr.NoLearning(INITIAL)])
 def test_the_report_of_somebody_who_does_not_learn_by_showings(person):
     plan = plan_of(pr.ExploreThenCommit([(1,)] * 4, (0,)), pr.Problem(WORLD, person, 1, 0.8))

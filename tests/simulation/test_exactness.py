@@ -56,6 +56,7 @@ def every_set_in_turn(problem):
     return pr.Alternating(list(problem.sets))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_mean_losses_are_the_exact_ones(problem):
     policy = every_set_in_turn(problem)
@@ -69,6 +70,7 @@ def test_mean_losses_are_the_exact_ones(problem):
     assert stats.chi2.sf(np.sum(z**2), ROUNDS) > 1e-3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "other",
     [

@@ -35,6 +35,7 @@ def smallest_cover(graph) -> int:
     )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_planning_decides_vertex_cover(name):
     graph = GRAPHS[name]

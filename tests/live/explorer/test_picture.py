@@ -59,6 +59,7 @@ def test_what_is_drawn_is_the_best_of_all_schedules(two_tests):
     assert f"saves {1 - best / fixed:.1%} of the squared error" in drawn["saving"]
 
 
+@pytest.mark.full
 def test_who_would_lose_is_measured_against_everybodys_best_of_all_schedules(two_tests):
     ground, choice, plan = two_tests
     problem = problem_of(ground, choice)

@@ -34,6 +34,7 @@ def asked(who: str = "ann") -> dict:
     return {"plan": "0" * 64, "problem": problem, "who": who, "news": news, "available": None}
 
 
+@pytest.mark.full
 def test_a_process_refuses_dies_and_begins_again():
     async def one_process() -> None:
         pool = Pool(1)

@@ -343,6 +343,7 @@ def test_answers_that_cannot_be_judged_are_left_open():
     assert found[1:] == pytest.approx([0.5, 0.5])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rule", [0.9, None])
 @pytest.mark.parametrize("noise", ["uniform", "normal", "mean"])
 def test_noise_is_neither(noise, rule):

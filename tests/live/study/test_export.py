@@ -208,6 +208,7 @@ class _Jumping(datetime):
         return datetime.now(tz) + next(cls.looks) // 50 % 2 * cls.by
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("days", [-400, -1e-4, 1e-4, 400])
 def test_a_clock_that_is_set_changes_neither_order_nor_durations(

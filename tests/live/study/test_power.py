@@ -120,6 +120,7 @@ def test_places_are_filled_as_the_study_draws_them(small, arms):
             taken[who.arms[number]].add(found.place)
 
 
+@pytest.mark.full
 def test_careless_people_and_drop_outs_are_left_out_of_the_analysis(small, arms):
     careful = study_of(rounds=12, assumed={"drop_out": 0.0, "careless": 0.0})
     without = power(careful, [8], simulations=10, arms=arms, seed=1)
@@ -284,6 +285,7 @@ def easy():
     return Study.from_dict(data)
 
 
+@pytest.mark.full
 def test_the_size_that_is_named_was_simulated_and_is_not_too_large():
     found = power(easy(), [3, 30], simulations=40, seed=3)
     size = found.needed("by-showings 0.2")
@@ -327,6 +329,7 @@ def test_noise_is_reported(small, arms):
     assert noise_in_words(small, arms).startswith("If everybody answered at random")
 
 
+@pytest.mark.full
 def test_noise_is_told_apart_in_the_decisive_experiment():
     found = power(study_of("decisive"), [15], simulations=10, seed=1)
     told = {each.kind: each for each in found.told}

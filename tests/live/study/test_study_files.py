@@ -96,6 +96,7 @@ def test_the_deskilling_template_has_a_delayed_block_to_uncomment():
     assert len(study.protocol.trials) == 2 + 60 + 24 + 24
 
 
+@pytest.mark.full
 def test_an_assistant_that_teaches_for_other_sets_than_the_test_is_doubted():
     data = data_of("deskilling")
     study = Study.from_dict(data)
@@ -203,6 +204,7 @@ def test_a_new_study_is_never_written_over(tmp_path):
     assert run("study", "new").exit_code == 2
 
 
+@pytest.mark.full
 def test_check_says_what_a_participant_goes_through(tmp_path):
     path = tmp_path / "study.toml"
     run("study", "new", path, "--template", "decisive", "--seed", 1)
