@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ import typer
 import preceptor
 from preceptor._base.checks import parse_number, parse_share, parse_yes_no
 from preceptor._base.values import FloatArray
-from preceptor._base.words import WIDTH, counted
+from preceptor._base.words import counted, wrap
 from preceptor.data.log import Log
 from preceptor.data.log_cells import LogTests
 from preceptor.data.log_files import ignored_columns
@@ -238,7 +237,7 @@ def ask(question: Question, why: Callable[[], str]) -> float:
 
 def in_lines(words: str) -> str:
     """Wrap a long sentence."""
-    return textwrap.fill(words, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join(wrap(words, "", "  "))
 
 
 def summary(tutor: Tutor, name: str, now: int, unit: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.checks import count_faults, is_number
+from preceptor._base.checks import check_level, count_faults
 from preceptor._base.parallel import one_blas_thread
 from preceptor._base.progress import Deadline
 from preceptor._base.values import FloatArray, IntArray
@@ -440,8 +440,7 @@ class WorldBootstrap:
         array of shape (n, 2)
             Lower and upper ends, in the world's units.
         """
-        if not is_number(level) or not 0.0 < level < 1.0:
-            raise InvalidInput(f"level: {level!r}, must be a number between 0 and 1")
+        check_level(level)
         tail = (1.0 - level) / 2.0
         return np.quantile(self.coefficients, [tail, 1.0 - tail], axis=0).T
 

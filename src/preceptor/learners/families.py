@@ -308,9 +308,8 @@ FADING = GridAxis("forgetting", 0.003, 0.1, 4)
 DAILY = GridAxis("forgetting", 0.003, 0.3, 5)
 # Share by which weights return to the first ones in a round.
 LEAK = GridAxis("leak", 0.003, 0.1, 4)
-# Exponent by which steps fall with time, and the step at the reference round.
+# Exponent by which steps fall with time; the rate is the step at the reference round.
 DECAY = GridAxis("decay", 0.25, 1.0, 3)
-LATE_RATE = GridAxis("rate", 0.004, 0.6, 9, 0.05, 1.1)
 # Prior variance of weights over the noise that the person expects. After m showings about
 # 1 / (1 + ratio m) of an error is left: half after 14, in the median.
 RATIO = GridAxis("certainty", 0.003, 6.0, 10, 0.07, 1.3)
@@ -492,7 +491,7 @@ FAMILIES: dict[str, LearnerFamily] = {
         ),
         # Steps that become smaller.
         LearnerFamily(
-            "decaying delta rule", OUTCOMES, (LATE_RATE, DECAY),
+            "decaying delta rule", OUTCOMES, (FEW_RATES, DECAY),
             lambda record, first, at, dial: _delta(
                 record, first, at[0] * REFERENCE_ROUND ** at[1], dial, decay=float(at[1])
             ),

@@ -96,9 +96,7 @@ class ArmResult(Value):
     level: PushTest
 
 
-def measure(
-    arm: ExperimentArm, *, workers: int | None = 1, progress: Progress | None = None
-) -> ArmResult:
+def measure(arm: ExperimentArm, *, progress: Progress | None = None) -> ArmResult:
     """Weigh the participants of one arm, alone and together.
 
     People who learn only the level of outcomes are weighed too; their weights stay.
@@ -111,20 +109,18 @@ def measure(
     ----------
     arm
         Who was shown what.
-    workers
-        Number of worker processes; None is one per core.
     progress
         Called as people are finished.
 
     Returns
     -------
     ArmResult
-        The same for any number of workers.
+        What the arm says.
     """
     someone = Record.of(arm.world, arm.log, arm.log.participants[0])
     usual = [family.name for family in select_families(None, someone)]
     weighed = functools.partial(
-        weigh_people, arm.world, workers=workers, progress=progress, dials=(arm.imputation,),
+        weigh_people, arm.world, workers=1, progress=progress, dials=(arm.imputation,),
         families=[name for name in FAMILIES if name in (*usual, LEVEL_ONLY)],
     )  # fmt: skip
     first = {} if arm.untaught is None else _first_beliefs(weighed(arm.untaught))

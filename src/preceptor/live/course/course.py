@@ -36,7 +36,6 @@ _FEWEST = 20
 # Cases that one trainee may be taught: with 100 the tutor gained about one case over 20.
 _FEWEST_EACH = 100
 ANSWERS = ("number", "slider", "yes or no", "percent")
-PICKS = ("cases", "tests", "plan")
 
 
 @dataclass(frozen=True)
