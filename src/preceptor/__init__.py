@@ -30,7 +30,7 @@ from preceptor.model.evaluation import evaluate, losses
 from preceptor.model.gaussian_loss import ClosedForm
 from preceptor.model.outcomes import Binary
 from preceptor.model.person import Person
-from preceptor.model.plan import Plan
+from preceptor.model.plan import Plan, Regrets
 from preceptor.model.policies import (
     Alternating,
     ExploreThenCommit,
@@ -39,7 +39,6 @@ from preceptor.model.policies import (
     Stationary,
 )
 from preceptor.model.problem import Problem, schema
-from preceptor.model.regrets import Regrets
 from preceptor.model.risks import AbsoluteError, Huber, NumberRisk, ResidualRisk, Risk, SquaredError
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Brier, Decision, LogLoss, YesNoRisk

@@ -23,10 +23,9 @@ from preceptor.model.evaluation import (
     people_of,
 )
 from preceptor.model.person import Person
-from preceptor.model.plan import FIXED_SCHEDULES, Plan
+from preceptor.model.plan import FIXED_SCHEDULES, Plan, Regrets
 from preceptor.model.policies import Policy
 from preceptor.model.problem import Problem
-from preceptor.model.regrets import Regrets
 from preceptor.people.crowd import Crowd
 from preceptor.planning.candidate_sets import has_many_sets, shape_of
 from preceptor.planning.crowd_plans import NOTHING_LEARNED, check_objective

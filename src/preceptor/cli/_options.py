@@ -14,7 +14,7 @@ from preceptor.cli._console import argument, keyed_option, keyed_values, option
 from preceptor.cli._tables import read_named_numbers
 from preceptor.data.opening import TABLE_SUFFIXES, Reading
 from preceptor.errors import InvalidInput
-from preceptor.model.regrets import OBJECTIVES
+from preceptor.model.plan import OBJECTIVES
 from preceptor.people.beliefs import BELIEFS
 from preceptor.simulation.named import KINDS
 

@@ -17,9 +17,8 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.evaluation import evaluate, expectations, people_of, weights_of
 from preceptor.model.expected import Tail
-from preceptor.model.plan import Plan
+from preceptor.model.plan import CONTRADICTED, OBJECTIVES, Plan, Regrets
 from preceptor.model.problem import Problem
-from preceptor.model.regrets import CONTRADICTED, OBJECTIVES, Regrets
 from preceptor.people.coordinatewise import NoLearning
 from preceptor.people.crowd import Crowd
 from preceptor.planning.anytime import SearchEffort, Stop, Watch

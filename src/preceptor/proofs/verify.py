@@ -20,9 +20,8 @@ from preceptor._base.progress import OPTIMAL_WITHIN, Status
 from preceptor._base.words import listed
 from preceptor.errors import InvalidInput
 from preceptor.model.certificate import LinearCertificate
-from preceptor.model.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
+from preceptor.model.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan, Regrets
 from preceptor.model.problem import Problem
-from preceptor.model.regrets import Regrets
 from preceptor.people.crowd import Crowd
 from preceptor.proofs.bounds import INSTANT_KINDS, Hints, people_bound, prove_bound
 from preceptor.proofs.case_maps import ROUNDING

@@ -16,9 +16,8 @@ from preceptor._base.values import remembered
 from preceptor._base.words import listed, percent, wrap
 from preceptor.model.evaluation import people_of
 from preceptor.model.mistakes import Mistakes, best_mistakes, decides, mistakes_along, mistakes_of
-from preceptor.model.plan import FIXED_SCHEDULES, Plan
+from preceptor.model.plan import FIXED_SCHEDULES, Plan, Regrets
 from preceptor.model.problem import Problem
-from preceptor.model.regrets import Regrets
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Decision

@@ -25,14 +25,7 @@ from preceptor.live.store import participants, rounds, studies
 from preceptor.live.store.checking import erase
 from preceptor.live.store.participants import Participant
 from preceptor.live.store.tables import Conflict, NotFound, StoreFailure
-from preceptor.live.study.taking_part import (
-    LiveStudy,
-    arrive,
-    is_back,
-    places_left,
-    reach,
-    take,
-)
+from preceptor.live.study.taking_part import LiveStudy, arrive, is_back, places_left, reach, take
 from preceptor.live.web import study_access as access
 from preceptor.live.web.pages import page
 from preceptor.live.web.study_forms import READ, Form, InvalidForm, text_of
