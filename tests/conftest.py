@@ -13,7 +13,7 @@ pytest_plugins = ["tests.snapshots"]
 
 # The first example of a test may compile kernels, so no deadline. In the fast suite dice are fixed,
 # so that a red run can be had again; the slow suite throws them anew and prints how to repeat it.
-settings.register_profile("fast", deadline=None, derandomize=True, max_examples=12)
+settings.register_profile("fast", deadline=None, derandomize=True, max_examples=8)
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=120)
 settings.load_profile("fast")
 

@@ -57,11 +57,14 @@ def test_every_module_can_be_imported():
         importlib.import_module(name)
 
 
-PARTS = sorted({path.stem for path in Path(pr.__file__).parent.glob("[!_]*")} | {"_base"})
+PARTS = sorted({path.stem for path in Path(pr.__file__).parent.glob("[!_]*")} - {"py"} | {"_base"})
+# Their examples take seconds.
+DEAR = {"advice", "learners", "model"}
 
 
-@pytest.mark.few(8)
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", [pytest.param(p, marks=[pytest.mark.full] if p in DEAR else []) for p in PARTS]
+)
 def test_examples_in_docstrings_run(part):
     failed = []
     inside = [name for name in modules() if f"{name}.".startswith(f"preceptor.{part}.")]

@@ -242,6 +242,7 @@ def test_where_it_comes_from():
     assert advice.to_dict()["provenance"]["when"] == "2026-11-16"
 
 
+@pytest.mark.full
 def test_few_sets_say_what_they_cost():
     person = PersonOptions("by-showings", beliefs={"a": -2.0, "b": 3.0, "c": 2.0})
     options = QUICK | {"person": person, "full_plan": True}

@@ -98,6 +98,7 @@ def test_expert_at_yes_or_no_is_found_by_an_optimiser_too():
     assert readings.expert(omega) == pytest.approx(minimize(loss, TRUTH, tol=1e-9).fun, rel=1e-6)
 
 
+@pytest.mark.full
 def test_yes_or_no_tables_are_simulated_too():
     data = table()
     data["y"] = ["yes" if y > 20.0 else "no" for y in data["y"]]

@@ -129,6 +129,7 @@ def test_categories_are_one_test(run, cases, tmp_path):
     assert run("plan", mixed, *QUICK).exit_code == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".tsv", ".jsonl", ".parquet"])
 def test_other_kinds_of_tables(run, cases, tmp_path, suffix):
     import pandas as pd
@@ -237,6 +238,7 @@ def test_what_was_left_out_of_the_table_is_said_once(run, cases):
     assert result.stderr.count("ward was left out") == 1
 
 
+@pytest.mark.full
 def test_open_ended_teaching_is_called_so(run, cases):
     result = run("plan", cases, *Y, *ALONE, "--half-life", 1, "--about", 6, "--dry-run")
     assert result.exit_code == 0, result.stderr

@@ -48,6 +48,7 @@ def test_one_experiment(run, tmp_path):
     assert "misspecification" in result.stderr
 
 
+@pytest.mark.full
 def test_the_usual_folder_and_the_same_table_as_in_a_script(run, tmp_path):
     result = run("reproduce", "action-map", *SMALL)
     assert result.exit_code == 0, result.stderr
@@ -56,6 +57,7 @@ def test_the_usual_folder_and_the_same_table_as_in_a_script(run, tmp_path):
     pd.testing.assert_frame_equal(written, frame, check_exact=True)
 
 
+@pytest.mark.full
 def test_json_is_all_that_is_printed(run, tmp_path):
     result = run("reproduce", "action-map", "misspecification", *SMALL, "--json", "--seed", 3)
     assert result.exit_code == 0, result.stderr

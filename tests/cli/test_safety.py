@@ -243,6 +243,7 @@ def preceptor(*arguments, **options):
     )
 
 
+@pytest.mark.full
 def test_streams_that_fail_and_places_that_are_gone(tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -61,6 +61,7 @@ def test_an_assistant_that_looks_at_cases_is_compared_and_written(run, cases):
     assert "exemplar" in everyone.stdout
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -177,6 +177,7 @@ def test_a_real_process_keeps_stdout_clean(problem_file):
     assert "Error" not in done.stderr
 
 
+@pytest.mark.full
 def test_a_reader_that_leaves_early_is_no_error():
     command = [sys.executable, "-m", "preceptor", "schema"]
     # No reader at all: every write fails.

@@ -48,6 +48,7 @@ def test_two_processes_give_the_same(log):
     same(weigh_people(WORLD, log, **FEW), weigh_people(WORLD, log, workers=2, **FEW))
 
 
+@pytest.mark.full
 def test_a_run_that_was_stopped_goes_on(log, tmp_path, monkeypatch):
     journal = tmp_path / "people.jsonl"
     whole = weigh_people(WORLD, log, resume=journal, **FEW)

@@ -102,6 +102,7 @@ def test_two_parameters_are_summed_as_by_a_finer_grid(group, name, scatter):
     compare(weigh(WORLD, record, families=[name], dials=(0.0,)), name)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scatter", [0.03, 0.1, 0.6])
 def test_so_are_answers_with_slips(scatter):
     record = played(WORLD, someone(WORLD, "by showings", 3, rate=0.08), 60, 4, scatter=scatter)

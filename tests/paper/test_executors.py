@@ -133,6 +133,7 @@ def test_which_executor_is_chosen():
         executor_of(None, 8786).__enter__()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bad", [0, -1, 1.5])
 def test_bad_numbers_of_workers_are_refused(bad):
     with pytest.raises(InvalidInput, match=f"workers: {bad}"):

@@ -154,6 +154,7 @@ def every_end(problem, length: int):
             yield oracles.schedule_value(problem, [*prefix, *[final] * (SHORT - length)])
 
 
+@pytest.mark.full
 def test_the_action_map_shows_the_plain_programs_sets():
     (row,) = action_map.task({"rho": 0.6}, seed_of(0))
     assert "0" not in row["actions"]  # so exactly one has the same optimum, and is small enough

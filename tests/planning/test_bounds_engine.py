@@ -74,6 +74,7 @@ def test_prices():
     assert_encloses(instance, bound, beam)
 
 
+@pytest.mark.full
 def test_tests_without_error_need_no_multipliers():
     instance, _, bound, beam = solved(3, 3, (0, 1, 2), still=(1,))
     assert np.all(bound.theta[:, 1] == 0.0)

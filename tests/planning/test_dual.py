@@ -20,6 +20,7 @@ from tests.planning.exact import (
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_repeat_and_threads_do_not_matter(threads, monkeypatch):
     instance, found, bound, beam = solved(6, 4, (0, 1, 2))

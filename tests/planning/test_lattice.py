@@ -82,6 +82,7 @@ def test_without_correlation_it_is_the_sort(problem):
     assert_allclose(plan.value, sort.value, rtol=3e-6, atol=1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("size", "k", "rho", "value"),
     [

@@ -81,6 +81,7 @@ def test_regrets_are_against_each_persons_own_plan():
     assert np.all(regrets.bounds <= regrets.best)
 
 
+@pytest.mark.full
 def test_objectives_do_what_they_say():
     problem = random_problem(2)
     people = simulation.people_of(problem)

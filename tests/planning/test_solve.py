@@ -37,7 +37,7 @@ def test_auto_says_what_it_picked_and_why():
     assert plan.lower_bound <= plan.value
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("part", range(6))
 @pytest.mark.parametrize("method", SOLVERS)
 def test_every_solver_keeps_the_contract(method, part):

@@ -69,6 +69,7 @@ def test_correlations_name_the_strongest_pairs():
     assert correlations_alt_text([[1.0]], ["a"], []) == "Correlations of 1 column."
 
 
+@pytest.mark.full
 def test_changes_say_what_each_saves():
     changes = sensitivity(PLAN)
     said = heard(figures.sensitivities(changes))

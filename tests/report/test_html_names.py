@@ -53,6 +53,7 @@ def test_names_in_pictures_are_cut_and_whole_when_pointed_at():
         assert len(root.get("aria-label")) < 600
 
 
+@pytest.mark.full
 def test_eighty_tests_do_not_explode():
     size = 80
     rotation = [tuple(sorted((i, (i + 7) % size))) for i in range(size)]

@@ -57,6 +57,7 @@ def test_misses_begin_and_end_where_the_model_says(plan, rivals):
     assert "misses per 100 cases" in texts(svg)
 
 
+@pytest.mark.full
 def test_the_page_has_all_of_them_and_cards_per_100(plan, rivals):
     page = render_report(plan)
     for name in ("misses", "false-alarms"):

@@ -194,6 +194,7 @@ def test_worlds_and_people_say_what_they_are():
     )
 
 
+@pytest.mark.full
 def test_a_linear_reading_of_yes_and_no_says_that_it_is_linear():
     """The same table read as a number: only linear readers are bounded."""
     rng = np.random.default_rng(2)

@@ -229,6 +229,7 @@ def test_a_word_in_words():
     assert "from case 101 over and over: bmi + bp in 6 of 9 cases and bmi in 3" in shown
 
 
+@pytest.mark.full
 def test_a_word_in_pictures():
     plan = plan_of(WORD, FORGETS)
     assert rounds_shown(plan) == 133

@@ -137,6 +137,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         plot_plan(plan_of(POLICIES["stationary"]))
 
 
+@pytest.mark.full
 def test_pyplot_is_never_imported():
     code = (
         "import sys, preceptor as pr\n"

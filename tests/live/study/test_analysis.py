@@ -169,6 +169,7 @@ def null_records(study, people, seed):
     return records
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("test", ["permutation", "welch"])
 def test_all_that_is_reported_is_of_one_comparison(test):
     study, opposite = study_of(test=test), 0

@@ -74,6 +74,7 @@ def test_the_decisive_template_is_the_decisive_design():
     assert study.problem.world.covariance[0, 1] == pytest.approx(0.8)
 
 
+@pytest.mark.full
 def test_the_deskilling_template_compares_helping_with_teaching():
     study = Study.from_dict(data_of("deskilling"))
     arms = {arm.name: arm.in_view for arm in make_arms(study)}
