@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from preceptor.cli._serving import own_server, own_site
 from preceptor.live.bots import StudyBots
 from preceptor.live.store.database import Store
+from preceptor.live.study.config import Instructions
 from preceptor.live.study.opening import open_study
 from preceptor.live.study.registration import template
 from preceptor.live.study.study import Study
@@ -41,7 +42,6 @@ OWNER = {
     "ethics": "the institute's review board, number 12-34",
     "what else": "Write to lab@example.org if you would like to hear what came out.",
 }
-QUIZ = {"0": "3", "1": "2", "2": "2"}
 
 
 def study(**outcome: Any) -> Study:
@@ -56,6 +56,15 @@ def _filled(found: re.Match[str]) -> str:
     """What an owner might write where the template leaves it to them."""
     asked = " ".join(found.group(1).split())
     return next((text for begins, text in OWNER.items() if asked.startswith(begins)), "…")
+
+
+# The right choice of each question of the quiz.
+QUIZ = {
+    str(number): str(question.right)
+    for block in study().configuration.block
+    if isinstance(block, Instructions)
+    for number, question in enumerate(block.question)
+}
 
 
 class Walker:
@@ -75,8 +84,9 @@ class Walker:
             Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)
 
     def press(self, name: str) -> None:
-        """A button."""
-        self.page.get_by_role("button", name=name, exact=True).click()
+        """A button; wait for the page that it leads to."""
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name=name, exact=True).click()
 
     def begin(self) -> None:
         """Up to the first question of the quiz."""
@@ -111,7 +121,8 @@ class Walker:
             self.press("Answer")
         else:
             self.take(kind)
-            page.locator("main form button").first.click()
+            with page.expect_navigation():
+                page.locator("main form button").first.click()
 
 
 def _kind(title: str) -> str:
@@ -178,9 +189,10 @@ def others(browser: Browser, address: str, folder: Path) -> None:
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     page.goto(address)
-    page.get_by_role("button", name="Begin").click()
-    page.get_by_role("button", name="I do not want to take part").click()
-    Walker(page, address, folder).take("no-consent")
+    walker = Walker(page, address, folder)
+    walker.press("Begin")
+    walker.press("I do not want to take part")
+    walker.take("no-consent")
     context.close()
     context = browser.new_context(viewport=WIDE)
     walker = Walker(context.new_page(), address, folder)

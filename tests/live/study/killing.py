@@ -3,7 +3,9 @@
 Simulated participants go through its pages and write down each answer that the server has
 acknowledged. Afterwards each of them must be stored, once.
 
-    python -m tests.live.study.killing [kills] [participants at once]    prints what came of it
+    python -m tests.live.study.killing [kills] [participants at once] [answers of each in between]
+
+prints what came of it.
 """
 
 from __future__ import annotations
@@ -162,9 +164,17 @@ def long_study() -> Study:
 
 
 def survived(
-    folder: Path, database: str, kills: int, people: int, kill: Callable[[], None] | None
+    folder: Path,
+    database: str,
+    kill: Callable[[], None] | None,
+    kills: int,
+    people: int,
+    answers: int,
 ) -> Tally:
-    """Let people take part while `kill` is called again and again; None kills the server."""
+    """Let people take part while `kill` is called again and again; None kills the server.
+
+    `answers` is how many answers of each person, on average, are acknowledged in between.
+    """
     study, dice = long_study(), random.Random(kills)
     with Store(database) as store:
         open_study(store, study)
@@ -175,7 +185,7 @@ def survived(
     for each in takers:
         each.start()
     for _ in range(kills):
-        wait_for_more(takers, 2 * people)
+        wait_for_more(takers, answers * people)
         time.sleep(0.3 * dice.random())
         if kill is not None:
             kill()
@@ -183,7 +193,7 @@ def survived(
             server.kill()
             server.http.close()
             server = start(folder, *given, "--port", port)
-    wait_for_more(takers, 2 * people)
+    wait_for_more(takers, answers * people)
     for each in takers:
         each.stop()
     for each in takers:
@@ -266,16 +276,16 @@ def killable(kind: str, folder: Path) -> Iterator[tuple[str, Callable[[], None] 
         yield cluster.address, stopped
 
 
-def main(kills: int, people: int) -> None:
+def main(*numbers: int) -> None:
     """Print what came of it, on both databases."""
     for kind in ("sqlite", "postgres"):
         with (
             tempfile.TemporaryDirectory() as folder,
             killable(kind, Path(folder)) as (database, one),
         ):
-            sys.stdout.write(f"{kind}: {survived(Path(folder), database, kills, people, one)}\n")
+            sys.stdout.write(f"{kind}: {survived(Path(folder), database, one, *numbers)}\n")
             sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(*map(int, (sys.argv[1:] + ["20", "16"][len(sys.argv) - 1 :])))
+    main(*map(int, (sys.argv[1:] + ["20", "16", "2"][len(sys.argv) - 1 :])))
