@@ -4,7 +4,8 @@ python docs/make_knowing.py confusion [people]     groups and κ found from 40, 
 python docs/make_knowing.py coverage [people]      how often intervals hold the truth
 python docs/make_knowing.py population [groups]    the same for means of people who differ
 python -m docs.make_knowing reliability [people]   stated probabilities against frequencies
-python -m docs.make_knowing strangers [people]     none of these, for people of no kind in the list
+python -m docs.make_knowing scatters [people]      kinds in the list and strangers, by scatter
+python -m docs.make_knowing apart [people]         probabilities by which a tutor chooses, and a fit's
 python docs/make_knowing.py speed                  how long weighing takes
 """
 
@@ -19,7 +20,9 @@ import numpy as np
 import preceptor as pr
 from preceptor._base.values import FloatArray
 from preceptor.learners.families import GROUPS
+from preceptor.learners.kind_posterior import read_log
 from preceptor.learners.populations import group_people
+from preceptor.learners.posterior import PROCESS_NOISE
 from preceptor.learners.records import Record
 from preceptor.learners.weighing import weigh
 from preceptor.model.person import Person
@@ -196,25 +199,59 @@ def _stated(said: FloatArray, true: FloatArray) -> str:
     return f"{said.mean():.2f}, {share:.2f} ± {error:.2f} ({said.size})"
 
 
-def strangers(people: int = 20) -> str:
-    """Mean probability of none of these after 40, 80 and 160 rounds, by scatter."""
-    from tests.learners.drawn_people import WORLD, played_by
-    from tests.learners.drawn_people import strangers as stranger
+def scatters(people: int = 20) -> str:
+    """Mean probability of what is true after 40, 80 and 160 rounds, by scatter.
+
+    That is the group of people in the list, of which the rate is 0.05 and κ is 0 or 1, and none of
+    these for others.
+    """
+    from tests.learners.drawn_people import WORLD, played_by, strangers
 
     rows = []
-    for kind in ("exemplar", "capped"):
+    for kind in (*GROUPS, "exemplar", "capped"):
         for scatter in (0.1, 0.3, 0.6):
             cells = []
             for rounds in ROUNDS:
-                rng = np.random.default_rng(rounds)
-                records = [
-                    played_by(stranger(kind, rng), rounds, rng, scatter=scatter)
-                    for _ in range(people)
-                ]
-                found = np.array([weigh(WORLD, record).none_of_these for record in records])
-                cells.append(f"{found.mean():.2f} ± {found.std() / np.sqrt(people):.2f}")
+                rng, found = np.random.default_rng(rounds), []
+                for i in range(people):
+                    if kind in GROUPS:
+                        human = some_person(WORLD, kind, rng, 0.05, float(i % 2)).acting(WORLD)
+                    else:
+                        human = strangers(kind, rng)
+                    weighed = weigh(WORLD, played_by(human, rounds, rng, scatter=scatter))
+                    found.append(weighed.groups.get(kind, weighed.none_of_these))
+                cells.append(_give_or_take(found))
             rows.append([kind, scatter, *cells])
     return table(["true kind", "scatter", *(f"{rounds} rounds" for rounds in ROUNDS)], rows)
+
+
+def apart(people: int = 40) -> str:
+    """Largest difference of a group between `tutor.kinds` and `tutor.groups`, people of the prior.
+
+    With the default crowd: as it is, and without random changes of the weights.
+    """
+    from tests.learners.drawn_people import WORLD, draw
+    from tests.learners.test_one_posterior import NAMES, log_of
+
+    rows = {"as a tutor chooses": PROCESS_NOISE, "without process noise": 0.0}
+    cells: dict[str, list[str]] = {name: [] for name in rows}
+    for rounds in ROUNDS[:2]:
+        rng = np.random.default_rng(rounds)
+        logs = [log_of(draw(rounds, rng, NAMES).record) for _ in range(people)]
+        fits = [read_log(WORLD, log).people[0].groups for log in logs]
+        for name, noise in rows.items():
+            off = []
+            for log, fit in zip(logs, fits, strict=True):
+                crowd = pr.Crowd.default(WORLD)
+                [chosen] = read_log(WORLD, log, crowd, process_noise=noise).people
+                off.append(max(abs(chosen.groups[group] - fit[group]) for group in fit))
+            cells[name].append(_give_or_take(off))
+    head = ["largest difference", *(f"{rounds} rounds" for rounds in ROUNDS[:2])]
+    return table(head, [[name, *found] for name, found in cells.items()])
+
+
+def _give_or_take(sample: Sequence[float]) -> str:
+    return f"{np.mean(sample):.2f} ± {np.std(sample) / np.sqrt(len(sample)):.2f}"
 
 
 def speed() -> str:
@@ -235,7 +272,10 @@ def speed() -> str:
     return table(["answers", "families", "cells", "median"], rows)
 
 
-TABLES = {f.__name__: f for f in (confusion, coverage, population, reliability, strangers, speed)}
+TABLES = {
+    f.__name__: f
+    for f in (confusion, coverage, population, reliability, scatters, apart, speed)
+}
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_a_rollout_shows_what_a_tutor_advises_who_hears_the_same(policy):
     cases = rollout(every, pr.Stationary((0, 1, 2)), 12, 2, rng=4, human=person).sessions
     knows = {"case": (0, 1, 2), "nothing": ()}.get(str(policy.knows), (0, 2))
     for who in range(2):
-        tutor = pr.Tutor(PROBLEM, tau=policy.tau, process_noise=0.02)
+        tutor = pr.Tutor(PROBLEM, tau=policy.tau)
         for t in range(12):
             known = np.full(3, np.nan)
             known[list(knows)] = cases.values[who, t, list(knows)]

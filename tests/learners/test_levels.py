@@ -8,7 +8,6 @@ import pytest
 import preceptor as pr
 from preceptor.learners.case_choice import CaseRule
 from preceptor.learners.case_rule import alone_log_loss
-from preceptor.learners.posterior import first_spread
 from preceptor.learners.weighing import weigh
 from preceptor.simulation.rollouts import rollout
 from tests.learners.test_yes_no import world_of
@@ -59,7 +58,7 @@ def test_a_tutor_with_the_hypotheses_of_the_evidence_gives_its_probabilities():
     log = log_of(only_level(), pr.Brier(), 60, seed=1)
     found = weigh(WORLD, log, families=["none", "level only", "geometric"], dials=[0.0])
     problem = pr.Problem(WORLD, found.crowd(), budget=2, risk=pr.Brier())
-    tutor = pr.Tutor(problem, spread=first_spread(WORLD), process_noise=0.0).through(log)
+    tutor = pr.Tutor(problem, process_noise=0.0).through(log)
     share = sum(s for name, s in tutor.kinds.items() if name.startswith("level only"))
     # The filter linearises the chance of yes at its mean, the evidence at the answer itself.
     assert share == pytest.approx(found.families["level only"], abs=0.02)

@@ -12,7 +12,7 @@ import preceptor as pr
 from preceptor.data.log import Log
 from preceptor.learners.families import FAMILIES, GROUPS
 from preceptor.learners.kind_posterior import read_log
-from preceptor.learners.posterior import NONE_OF_THESE, first_spread
+from preceptor.learners.posterior import NONE_OF_THESE
 from preceptor.learners.weighing import weigh
 from tests.data.yes_no_answers import answered, yes_no_world
 
@@ -66,7 +66,7 @@ def test_a_tutor_with_the_hypotheses_of_fit_gives_its_probabilities(record):
     log = log_of(record)
     weighed = weigh(WORLD, log, families=FEW, dials=(0.0, 1.0))
     problem = pr.Problem(WORLD, weighed.crowd(), budget=2)
-    tutor = pr.Tutor(problem, spread=first_spread(WORLD), process_noise=0.0).through(log)
+    tutor = pr.Tutor(problem, process_noise=0.0).through(log)
     found = by_family(tutor.kinds)
     for name, share in weighed.families.items():
         assert_allclose(found[name], share, rtol=1e-8)
@@ -109,9 +109,7 @@ def test_where_the_outcome_is_yes_or_no_they_agree_closely(decided, most):
         weighed = weigh(world, log, families=FEW[:3], dials=(0.0, 1.0))
         risk = pr.Decision(1, 1) if decided else pr.Brier()
         problem = pr.Problem(world, weighed.crowd(), budget=2, risk=risk)
-        found = by_family(
-            pr.Tutor(problem, spread=first_spread(world), process_noise=0.0).through(log).kinds
-        )
+        found = by_family(pr.Tutor(problem, process_noise=0.0).through(log).kinds)
         off.append(max(abs(found[name] - share) for name, share in weighed.families.items()))
     assert max(off) < most
 

@@ -20,7 +20,6 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, many
 from preceptor.errors import NotApplicable
 from preceptor.learners.case_choice import CasePool, Readings
-from preceptor.learners.posterior import typical_error
 from preceptor.learners.simulated_tutoring import tutored
 from preceptor.learners.tutor import Tutor
 from preceptor.model.evaluation import people_of, weights_of
@@ -28,6 +27,7 @@ from preceptor.model.person import Person
 from preceptor.model.plan import Plan
 from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
+from preceptor.model.world import World
 from preceptor.people.acting import Acting
 from preceptor.people.own_person import OwnPerson
 from preceptor.people.with_level import read_covariance
@@ -45,8 +45,6 @@ WITHIN = 0.1
 _SCATTER = 0.6
 # Spread of first weights around those of the plan's person, as a share of their typical error.
 _SPREAD = 0.3
-# Variance added to the tutor's filters per round, as a share of the prior variance.
-_PROCESS_NOISE = 0.02
 # Fewer cases than these are soon used up; more would only take longer.
 _FEWEST_CASES, _MOST_CASES = 60, 500
 # Sets x kinds up to which the simulation takes a few seconds: (13, 3) with seven kinds has 2,646.
@@ -123,7 +121,7 @@ def look(
     horizon = problem.horizon or PLANNED
     rounds, planned = min(CHOSEN, horizon), min(PLANNED, horizon)
     schedule = plan.policy.schedule(planned)
-    tutor = Tutor(problem, process_noise=_PROCESS_NOISE)
+    tutor = Tutor(problem)
     by_tutor, by_plan, errors = [], [], []
     for i, person in enumerate(_trainees(problem, people, seed)):
         if deadline is not None and deadline.is_over:
@@ -157,12 +155,18 @@ def _trainees(problem: Problem, people: list[Person], seed: int) -> list[Person]
     shares = np.cumsum(weights_of(problem)) / np.sum(weights_of(problem))
     places = np.searchsorted(shares, (np.arange(PEOPLE) + 0.5) / PEOPLE).tolist()
     initial = np.array([person.initial for person in people])
-    spread = _SPREAD * typical_error(problem.world, initial)
+    spread = _SPREAD * _typical_error(problem.world, initial)
     found = []
     for i, place in enumerate(places):
         away = spread * np.random.default_rng([seed, i, 1]).standard_normal(problem.size)
         found.append(people[place].with_initial(people[place].initial + away))
     return found
+
+
+def _typical_error(world: World, weights: FloatArray) -> float:
+    """Root-mean-square error of weights (..., n); of all-zero weights if there is no error."""
+    typical = float(np.sqrt(np.mean((world.coefficients - weights) ** 2)))
+    return typical or float(np.sqrt(np.mean(world.coefficients**2)))
 
 
 def _complete_cases(estimate: WorldEstimate, seed: int) -> CasePool:

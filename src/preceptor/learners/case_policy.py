@@ -12,6 +12,7 @@ import numpy as np
 from preceptor._base.values import FloatArray, Value, remembered
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.learners.case_choice import Plausibility
+from preceptor.learners.posterior import PROCESS_NOISE
 from preceptor.learners.recommendations import TAU
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import outcome_in_reading_units, results_in_reading_units
@@ -66,7 +67,7 @@ class CaseAware(Value):
     tau: float | None = None
     knows: str | tuple[str, ...] = "case"
     alone: str = "any"
-    process_noise: float = 0.02
+    process_noise: float = PROCESS_NOISE
     plausible: Plausibility | None = None
 
     def __post_init__(self) -> None:

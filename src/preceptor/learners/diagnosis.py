@@ -507,7 +507,7 @@ def read(diagnosis: Diagnosis, log: Log) -> LogReading:
     block = diagnosis.block
     if usual:
         return read_log(world, log, block=block)
-    return read_log(world, log, people, block=block, spread=spread_of(world), process_noise=0.0)
+    return read_log(world, log, people, block=block, process_noise=0.0)
 
 
 def _bits(

@@ -325,8 +325,8 @@ def read_log(
         The hypotheses, if only these people are possible; by default the families of
         `fit_learner`, which gives the same probabilities.
     spread
-        Standard deviation (n,) of first weights around those of `people`; by default that of a
-        `Tutor`.
+        Standard deviation (n,) of first weights around those of `people`; by default that of
+        `posterior.PRIOR`, as of a `Tutor`.
     process_noise
         As of a `Tutor`; matters only to `people`.
     block
@@ -371,8 +371,7 @@ def read_log(
         read = [_reading(name, each) for name, each in weighed.people.items()]
     else:
         require_number(world)
-        members = list(people.people.values())
-        around = first_spread(world, members) if spread is None else spread
+        around = first_spread(world) if spread is None else spread
         read_group = functools.partial(_crowd_readings, world, people, around, process_noise)
         groups = alike(rounds_of(world, log))
         with executor_of(workers, cluster) as executor:

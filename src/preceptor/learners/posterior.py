@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.model.person import Person
 from preceptor.model.world import World
 
 NONE_OF_THESE = "none of these"
@@ -62,29 +61,12 @@ class NuisancePrior:
 
 
 PRIOR = NuisancePrior()
-# Where people are given, first weights are known up to this share of their typical error.
-_FIRST_SPREAD = 0.3
-# And weights may change beyond what the kind predicts: variance added to each per told round, as a
-# share of its prior variance. Kinds that are not quite right then do not become certain for good.
-PROCESS_NOISE = 0.02
+PROCESS_NOISE = 0.007
 
 
-def first_spread(world: World, people: Sequence[Person] | None = None) -> FloatArray:
-    """Prior standard deviation of first weights (n,), in the world's units.
-
-    Around people who are given, 0.3 times the typical error of their weights; around a novice about
-    whom nothing is known, that of `PRIOR`.
-    """
-    if people is None:
-        return PRIOR.weights * np.sqrt(world.outcome_variance / np.diag(world.covariance))
-    firsts = np.array([person.initial for person in people])
-    return np.full(world.size, _FIRST_SPREAD * typical_error(world, firsts))
-
-
-def typical_error(world: World, weights: FloatArray) -> float:
-    """Root-mean-square error of weights (..., n); of all-zero weights if there is no error."""
-    typical = float(np.sqrt(np.mean((world.coefficients - weights) ** 2)))
-    return typical or float(np.sqrt(np.mean(world.coefficients**2)))
+def first_spread(world: World) -> FloatArray:
+    """Prior standard deviation of first weights (n,), in the world's units."""
+    return PRIOR.weights * np.sqrt(world.outcome_variance / np.diag(world.covariance))
 
 
 # --- Widths of scatter ---

@@ -19,7 +19,7 @@ from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.learners.case_choice import CasePool, KnownResults, Plausibility, kind_shares
 from preceptor.learners.families import GROUPS
 from preceptor.learners.filter_bank import FilterBank
-from preceptor.learners.posterior import NONE_OF_THESE, PRIOR, PROCESS_NOISE, first_spread
+from preceptor.learners.posterior import NONE_OF_THESE, PRIOR, PROCESS_NOISE
 from preceptor.learners.tutor_record import (
     TutorRound,
     after_answer,
@@ -57,9 +57,8 @@ class Tutor(Value):
         World, budget, discount or horizon, and the crowd of possible kinds.
     spread
         Standard deviation of the person's first weights around those of each kind: one number, or
-        one for each test (n,); 0 if they are known. Default: 0.3 times the typical error of the
-        first weights. A fit, which is not told what people believe at first, allows for half a
-        standard deviation of the outcome per standard deviation of a test.
+        one for each test (n,); 0 if they are known. Default: that of a fit (`posterior.PRIOR`),
+        half a standard deviation of the outcome per standard deviation of a test.
     none_of_these
         Prior probability that none of the kinds is right, from 0 to 1.
     level
@@ -572,16 +571,13 @@ def _weighed_groups(tutor: Tutor) -> dict[str, float]:
 
 def _first_bank(tutor: Tutor) -> FilterBank:
     """The filters before the first answer."""
-    problem, spread = tutor.problem, tutor.spread
-    people = list(people_of(problem).values())
-    if spread is None:
-        spread = first_spread(problem.world, people)
+    problem = tutor.problem
     return FilterBank.begin(
         problem.world,
-        people,
+        list(people_of(problem).values()),
         weights_of(problem),
         start=problem.start,
-        spread=spread,
+        spread=tutor.spread,
         none_of_these=tutor.none_of_these,
         level=tutor.level,
         risk=problem.risk,

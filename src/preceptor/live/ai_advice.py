@@ -26,8 +26,6 @@ from preceptor.report.session import chance_given, outcome_given
 ENOUGH = 10
 # A weight is wrong if correcting it alone would reduce the loss by this share of an expert's.
 _WRONG = 0.02
-# Insurance against kinds that learn more slowly than assumed, as `Tutor` advises for pools.
-_PROCESS_NOISE = 0.02
 
 
 class WrongWeight(NamedTuple):
@@ -39,7 +37,7 @@ class WrongWeight(NamedTuple):
 
 def follower(problem: Problem) -> Tutor:
     """A tutor that follows answers, before the first."""
-    return Tutor(problem, tau=math.inf, process_noise=_PROCESS_NOISE)
+    return Tutor(problem, tau=math.inf)
 
 
 def wrong_weights(tutor: Tutor, shown: Sequence[int] | None = None) -> list[WrongWeight]:

@@ -19,7 +19,6 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.data.log import Log
 from preceptor.learners.families import OUTCOMES
 from preceptor.learners.kind_posterior import candidate_learners, read_log
-from preceptor.learners.posterior import first_spread
 from preceptor.live.study.config import Testing
 from preceptor.live.study.study import Study
 from preceptor.simulation.rollouts import charges
@@ -285,8 +284,7 @@ def outcome_share(study: Study, records: Records) -> FloatArray:
         return out
     world = study.problem.world
     crowd = candidate_learners(world, study.problem.learner.initial)
-    spread, log = first_spread(world), records.log(study)
-    reading = read_log(world, log, crowd, spread=spread, process_noise=0.0)
+    reading = read_log(world, records.log(study), crowd, process_noise=0.0)
     shares = {person.name: person.groups[OUTCOMES] for person in reading.people}
     return np.array([shares.get(name, np.nan) for name in records.participants])
 
