@@ -5,7 +5,7 @@ python docs/make_knowing.py coverage [people]      how often intervals hold the 
 python docs/make_knowing.py population [groups]    the same for means of people who differ
 python -m docs.make_knowing reliability [people]   stated probabilities against frequencies
 python -m docs.make_knowing scatters [people]      kinds in the list and strangers, by scatter
-python -m docs.make_knowing apart [people]         probabilities by which a tutor chooses, and a fit's
+python -m docs.make_knowing apart [people]         a tutor's probabilities against a fit's
 python docs/make_knowing.py speed                  how long weighing takes
 """
 
@@ -273,8 +273,7 @@ def speed() -> str:
 
 
 TABLES = {
-    f.__name__: f
-    for f in (confusion, coverage, population, reliability, scatters, apart, speed)
+    f.__name__: f for f in (confusion, coverage, population, reliability, scatters, apart, speed)
 }
 
 

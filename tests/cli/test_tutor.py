@@ -403,7 +403,7 @@ def test_cases_come_once_until_they_are_used_up(teach, tmp_path):
 def test_gaps_are_gone_round_and_categories_are_read_as_words(teach, run, tmp_path, looks):
     frame = pd.read_csv(tmp_path / "cases.csv")
     frame["site"] = np.array(["north", "south", "west"])[np.arange(60) % 3]
-    frame["y"] += 4.0 * (frame["site"] == "south")
+    frame["y"] += 8.0 * (frame["site"] == "south")
     frame.loc[::2, "bmi"] = np.nan
     frame.loc[5, "y"] = np.nan
     frame.to_csv(tmp_path / "gaps.csv", index=False)
