@@ -18,6 +18,7 @@ from benchmarks import (
     knowing,
     lattice,
     losses,
+    pages,
     people,
     proofs,
     quality,
@@ -42,6 +43,7 @@ ROWS = {
     **tables.ROWS,
     **yes_no.ROWS,
     **service.ROWS,
+    **pages.ROWS,
     **teach.ROWS,
     **compiling.ROWS,
 }
