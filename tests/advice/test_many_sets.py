@@ -36,9 +36,11 @@ def test_the_bound_covers_every_set(monkeypatch):
 
 def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
     late = Watch(1e-9)
-    plan = plan_among_candidates(
-        PROBLEM, lambda small, seconds, _known: solve_search(small, time_limit=seconds), late, None
-    )
+
+    def solver(small, seconds, _known, *_kicks):
+        return solve_search(small, time_limit=seconds)
+
+    plan = plan_among_candidates(PROBLEM, solver, late, None)
     assert plan.value == pytest.approx(pr.evaluate(PROBLEM, plan.policy))
 
 
@@ -46,7 +48,7 @@ def test_time_that_widening_leaves_goes_into_a_longer_search():
     """A status of "time limit" with most of the time left would be a lie."""
     given, watch = [], Watch(1000.0)
 
-    def solver(small, seconds, _known):
+    def solver(small, seconds, _known, *_kicks):
         given.append(seconds)
         return solve_search(small, time_limit=None, max_kicks=0)
 
