@@ -33,7 +33,9 @@ from benchmarks.measure import Row
 from benchmarks.service import process, until_ready
 from preceptor.live.store.database import Store
 
-PARTICIPANTS, CASES, REPEATS = 16, 10, 3
+PARTICIPANTS, CASES, REPEATS = 16, 10, 5
+# Turns that are not counted: planning processes start meanwhile, and take processors with them.
+WARMING = 4
 FULL_HALL = 300.0
 
 SETTINGS = """
@@ -203,7 +205,7 @@ def study_pages() -> Row:
         serve = ("preceptor", "serve", "--port", 0, "--rate", 0, "--database", database)
         with process(Path(ours) / "log", *serve) as here, otree(Path(theirs)) as there:
             asyncio.run(until_ready(here, "/readyz"))
-            for turn in range(REPEATS + 1):
+            for turn in range(REPEATS + WARMING):
                 measured = {"ours": asyncio.run(loaded(here, take_part))}
                 if there:
                     asked = {"session_config_name": "guess", "num_participants": PARTICIPANTS}
@@ -212,7 +214,7 @@ def study_pages() -> Row:
                     measured["oTree"] = asyncio.run(
                         loaded(there, lambda who, join=join: take_part_in_otree(who, join))
                     )
-                if turn:  # the first time is for caches
+                if turn >= WARMING:
                     for each, numbers in measured.items():
                         found[each].append(numbers)
     rates = {each: statistics.median(rate for rate, _ in got) for each, got in found.items() if got}
