@@ -41,7 +41,10 @@ def test_auto_says_what_it_picked_and_why():
 @pytest.mark.parametrize("part", range(6))
 @pytest.mark.parametrize("method", SOLVERS)
 def test_every_solver_keeps_the_contract(method, part):
-    problems = dict([*small_problems().items()][part::6])
+    every = [*small_problems().items()]
+    # Each part has a problem that the solver serves.
+    served = next(each for each in every if not SOLVERS[method].why_not(each[1]))
+    problems = dict([served, *every[part::6]])
     check_solver(SOLVERS[method], problems, **QUICK.get(method, {}))
 
 

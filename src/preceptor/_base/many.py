@@ -142,7 +142,7 @@ def run_many(
     items: Iterable[Item],
     *,
     executor: Executor | None = None,
-    journal: Journal | str | Path | None = None,
+    journal: str | Path | None = None,
     key: Callable[[Item], str] | None = None,
     pack: Callable[[Any], Any] | None = None,
     unpack: Callable[[Any], Any] | None = None,
@@ -206,8 +206,7 @@ def run_many(
     if journal is not None:
         if key is None:
             raise InvalidInput("key: missing; a journal needs a text for each item")
-        book = journal if isinstance(journal, Journal) else Journal(journal)
-        keys, fingerprint = [*map(key, todo)], fingerprint_of(function)
+        book, keys, fingerprint = Journal(journal), [*map(key, todo)], fingerprint_of(function)
         answers = _known(book.read(fingerprint), keys, unpack)
     kept = len(answers)
     if kept:

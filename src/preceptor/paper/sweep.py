@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.extensions import from_extra
-from preceptor._base.many import Journal, code_digest, run_many
-from preceptor._base.parallel import Executor
-from preceptor._base.progress import Progress, Update, report
+from preceptor._base.many import Journal, code_digest
+from preceptor._base.parallel import Executor, Serial, executor_of
+from preceptor._base.progress import Progress, report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,23 +125,6 @@ class Sweep:
         """
         return [self._run_cell(cell) for cell in cells]
 
-    def _run(
-        self, executor: Executor | None, journal: Journal | str | Path | None, progress: Progress
-    ) -> list[list[Row]]:
-        """Run all cells that the journal does not have; see `run_sweeps`."""
-        fingerprint = "" if journal is None else self.fingerprint
-        return run_many(
-            self.run_cells,
-            self.cells,
-            executor=None if self.alone else executor,
-            journal=journal,
-            key=lambda cell: f"{fingerprint} {self.key_of(cell)}",
-            progress=progress,
-            chunk=1 if self.alone else self.batch,
-            together=True,
-            noun="cells",
-        )
-
     def _run_cell(self, cell: Cell) -> list[Row]:
         setting, draw = self.settings[cell[0]], cell[1]
         seed = np.random.SeedSequence(self.seed, spawn_key=(draw,))
@@ -156,6 +139,8 @@ def run_sweeps(
     journal: Journal | str | Path | None = None,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
+    workers: int | None = None,
+    client: Any = None,
 ) -> pd.DataFrame:
     """Run all sweeps as one table with a column `part`, skipping what the journal has.
 
@@ -164,13 +149,18 @@ def run_sweeps(
     sweeps
         What to run, in order.
     executor
-        Runs the cells; in this process if left out.
+        Runs the cells; `workers` and `client` are simpler.
     journal
         A file that keeps finished cells, so that an interrupted run can be resumed.
     progress
         Called now and then with an `Update`.
     seconds
         Filled with the time that each sweep took.
+    workers
+        Number of processes; only this one if left out. With more, a script must guard its entry
+        with `if __name__ == "__main__":`.
+    client
+        A `distributed.Client`, whose cluster is then used instead.
 
     Returns
     -------
@@ -193,18 +183,39 @@ def run_sweeps(
     >>> run_sweeps([Sweep("doubles", task, ({"number": 4},), draws=1)])["twice"].to_list()
     [8]
     """
+    if workers is not None or client is not None:
+        with executor_of(workers, client) as own:
+            return run_sweeps(
+                sweeps, executor=own, journal=journal, progress=progress, seconds=seconds
+            )
+    if isinstance(journal, (str, Path)):
+        journal = Journal(journal)
     pandas = from_extra("pandas", "experiments", "Running experiments")
-    total, done = sum(len(sweep.cells) for sweep in sweeps), 0
+    runner = executor if executor is not None else Serial()
+    total = sum(len(sweep.cells) for sweep in sweeps)
+    done, fresh, began = 0, 0, time.perf_counter()
     rows: list[Row] = []
-
-    def tell(update: Update) -> None:
-        share = (done + len(sweep.cells) * (update.done or 0.0)) / total
-        report(progress, f"{sweep.name}: {update.stage}", done=share)
-
     for sweep in sweeps:
         started = time.perf_counter()
-        rows += [row for found in sweep._run(executor, journal, tell) for row in found]
-        done += len(sweep.cells)
+        fingerprint = "" if journal is None else sweep.fingerprint
+        known = {} if journal is None else journal.read(fingerprint)
+        results = {c: known[key] for c in sweep.cells if (key := sweep.key_of(c)) in known}
+        missing = [cell for cell in sweep.cells if cell not in results]
+        done += len(results)
+        if results:
+            report(progress, f"{done:,} of {total:,} cells", done=done / total)
+        size = 1 if sweep.alone else sweep.batch
+        batches = [missing[i : i + size] for i in range(0, len(missing), size)]
+        chosen = Serial() if sweep.alone else runner
+        for batch, answers in chosen.run(sweep.run_cells, batches):
+            for cell, answer in zip(batch, answers, strict=True):
+                results[cell] = answer
+                if journal is not None:
+                    journal.write(fingerprint, sweep.key_of(cell), answer)
+            done, fresh = done + len(batch), fresh + len(batch)
+            rate = fresh / (time.perf_counter() - began)
+            report(progress, f"{done:,} of {total:,} cells, {rate:.3g}/s", done=done / total)
+        rows += [row for cell in sweep.cells for row in results[cell]]
         if seconds is not None:
             seconds[sweep.name] = time.perf_counter() - started
     return pandas.DataFrame(rows)
