@@ -24,7 +24,7 @@ for risk in (pr.SquaredError(), pr.Huber(1.0)):
 PROVING = """
 import preceptor as pr
 from benchmarks.instances import instance
-from preceptor.planning.streamed_floors import least_round
+from preceptor.planning.bounds import least_round
 problem = instance(2, 1, 0.5, discount=0.5)
 least_round(problem)
 steps = {"max_iterations": 1, "width": 8, "time_limit": None, "target_gap": 0.0}
