@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from preceptor.people.by_showings import Exposed
 
 
-# A weighted distance from its limit, as a share of the first error, that a cost does not notice.
+# A weighted distance from its limit, as a share of the first error, that a cost does not notice;
+# as in the kernels.
 _SMALL = 1e-14
 
 
@@ -375,12 +376,16 @@ class _EndlessTail:
         errors[self._moving] = 0.0
         return errors
 
+    def _away(self, p: int, errors: FloatArray, still: FloatArray) -> FloatArray:
+        """Deviation of round p in each repetition, shape (k, repetitions)."""
+        rows, bend, _ = self._rounds[p]
+        return np.asarray(rows[:, self._moving] @ errors + (bend + rows @ still)[:, None])
+
     def cost(self, start: IntArray) -> float:
         """From these numbers of showings on, discounted to the first round."""
         repeats, still, cost = self._repeats(start), self._still(start), 0.0
-        for p, (rows, bend, least) in enumerate(self._rounds):
-            errors = self._errors(start, p, repeats)
-            away = rows[:, self._moving] @ errors + (bend + rows @ still)[:, None]
+        for p, (_, _, least) in enumerate(self._rounds):
+            away = self._away(p, self._errors(start, p, repeats), still)
             squares = np.einsum("rt,rt->t", away, away)
             played = squares[:-1] @ self._weights[:repeats]
             later = squares[-1] * self._weights[repeats] * self._forever
@@ -399,9 +404,9 @@ class _EndlessTail:
             lift[sign, :, 0] = self._still(start, shift) - still
             lift[sign, self._moving, 1 + sign * k + np.arange(k)] = 1.0
         lin, cross = np.zeros((2, n)), np.zeros((3, n, n))
-        for p, (rows, bend, _) in enumerate(self._rounds):
+        for p, (rows, _, _) in enumerate(self._rounds):
             errors = self._errors(start, p, repeats)
-            away = rows[:, self._moving] @ errors + (bend + rows @ still)[:, None]
+            away = self._away(p, errors, still)
             changes = [self._errors(start, p, repeats, shift) - errors for shift in (1, -1)]
             basis = np.concatenate([np.ones((1, repeats + 1)), *changes])
             weighed = basis * (self._discount**p * weights)
